@@ -44,6 +44,12 @@ def _of_a_release(graph: Graph, name: str) -> bool:
     return any(name.startswith(each) for each in releases if each)
 
 
+def _makes_unseen(graph: Graph, namespace: str) -> bool:
+    """Whether something else may make objects in a namespace; so may a release whose namespace nobody can tell yet."""
+    unknown = any(each.inputs.get("namespace") == UNKNOWN for each in graph.of_type(*IN_CHARTS))
+    return unknown or makes_unseen(graph, namespace)
+
+
 @rule(
     source="Kubernetes: https://kubernetes.io/docs/reference/access-authn-authz/rbac/: a binding may name what does "
     "not exist, and then gives nobody anything",
@@ -57,14 +63,17 @@ def bindings_give_rights(graph: Graph) -> Iterator[Finding]:
         kind, name = str(role.get("kind")), str(role.get("name"))
         place = namespace_of(each) if kind == "Role" else ""
         brought = name in BUILT_IN_ROLES or name.startswith("system:") or _of_a_release(graph, name)
-        brought = brought or bool(place and makes_unseen(graph, place))
-        if made[kind] and (place, name) not in made[kind] and not brought:
+        brought = brought or bool(place and _makes_unseen(graph, place))
+        lost = not {(place, name), (UNKNOWN, name), (place, UNKNOWN)} & made[kind]
+        if made[kind] and lost and not brought:
             yield each.name, f"gives the {kind} {name}, which nothing creates"
         for one in each.inputs.get("subjects") or []:
             there = str(one.get("namespace") or namespace_of(each))
-            known = ("", there) in made["Namespace"] and not makes_unseen(graph, there)
-            if one.get("kind") == "ServiceAccount" and known and (there, one.get("name")) not in made["ServiceAccount"]:
-                yield each.name, f"is for the service account {one.get('name')} in {there}, which nothing creates"
+            account = str(one.get("name"))
+            known = ("", there) in made["Namespace"] and not _makes_unseen(graph, there)
+            lost = not {(there, account), (UNKNOWN, account), (there, UNKNOWN)} & made["ServiceAccount"]
+            if one.get("kind") == "ServiceAccount" and known and lost:
+                yield each.name, f"is for the service account {account} in {there}, which nothing creates"
 
 
 def _keys_asked(pod: Pod) -> Iterator[tuple[str, str, str]]:
@@ -99,7 +108,7 @@ def keys_are_in_their_object(graph: Graph) -> Iterator[Finding]:
     """A key that a pod takes from a Secret or ConfigMap of the program is in it."""
     for pod in pods(graph):
         for kind, name, key in dict.fromkeys(_keys_asked(pod)):
-            found = object_named(graph, kind, pod.namespace, name)
+            found = object_named(graph, kind, pod.namespace, name) if pod.namespace != UNKNOWN else None
             keys = _keys_of(found) if found else None
             if keys is not None and key not in keys:
                 yield pod.owner, f"takes {key} from the {kind} {name}, which has {', '.join(sorted(keys))}"
@@ -133,6 +142,8 @@ def charts_name_what_is_there(graph: Graph) -> Iterator[Finding]:
         chart = chart_of(release)
         for path, kind in IN_VALUES.get(chart, ()) if ("", place) in made["Namespace"] else ():
             given = value_at(values, path)
+            if (value_at(values, path.rpartition(".")[0]) or {}).get("create") is True:
+                continue
             for name in given if isinstance(given, list) else [given]:
                 brought = name in OF_CHARTS.get(chart, ()) or _by_others(graph, kind, place, name)
                 if isinstance(name, str) and name and (place, name) not in made[kind] and not brought:

@@ -102,6 +102,44 @@ def pools_hold_what_selects_them(graph: Graph) -> Iterator[Finding]:
             yield owner, f"needs {wanted[owner]} GPUs at once; {names} have {sum(room)} at most"
 
 
+@rule(
+    source="Kubernetes: https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#rolling-update-"
+    "deployment (maxSurge and maxUnavailable are 25 % by default; the one is rounded up, the other down)",
+    remedy="maxSurge: 0 and maxUnavailable: 1 where GPUs are all taken, or a node more in the pool",
+)
+def rollouts_have_room(graph: Graph) -> Iterator[Finding]:
+    """A rollout that takes no pod away first finds GPUs for the one that it adds: else a new version never starts."""
+    if {chart_of(each) for each in graph.of_type("Release")} & set(SCALERS):
+        return
+    of_pools = list(pools(graph))
+    for pod in pods(graph):
+        strategy = (pod.maker.inputs.get("spec") or {}).get("strategy") or {}
+        if pod.kind != "Deployment" or strategy.get("type") == "Recreate" or not asked(pod, GPU):
+            continue
+        fitting = [pool for pool in selected(of_pools, pod) if pool.gpus or devices(pool, GPU) is None]
+        known = [pool for pool in fitting if devices(pool, GPU) is not None and LEFT not in pool.group.ignore_changes]
+        room = sum(_most(pool) * (devices(pool, GPU) or 0) for pool in known)
+        rolling, copies = strategy.get("rollingUpdate") or {}, _copies(graph, pod)
+        more = _share(rolling.get("maxSurge", "25%"), copies, up=True)
+        fewer = _share(rolling.get("maxUnavailable", "25%"), copies, up=False)
+        needed = asked(pod, GPU) * (copies + more)
+        if fitting and len(known) == len(fitting) and not fewer and needed > room:
+            names = ", ".join(pool.group.name for pool in fitting)
+            yield (
+                pod.owner,
+                f"updates with {needed} GPUs at once, and {names} have {room}: the new pod never starts",
+            )
+
+
+def _share(value: Any, copies: int, *, up: bool) -> int:
+    """A number of pods, or a percentage of them, as the Deployment's controller rounds it."""
+    text = str(value)
+    if not text.endswith("%"):
+        return int(text) if text.isdigit() else 1
+    part = int(text.removesuffix("%")) * copies
+    return -(-part // 100) if up else part // 100
+
+
 def _most(pool: Pool, *, now: bool = False) -> int:
     """Nodes of a pool at most, or for the beginning. A block that somebody else scales has what it may have."""
     scaling = pool.group.inputs.get("scalingConfig") or {}

@@ -3,14 +3,15 @@
 from collections.abc import Iterator
 
 from policy.graph import Graph, Resource
-from policy.network import ROUTE_TABLE, SUBNET, subnets_of
+from policy.network import ROUTE_TABLE, SUBNET, subnets_of, ways_out
 from policy.pools import pools
 from policy.reach import CLUSTER
-from policy.references import behind, target
+from policy.references import before, behind, target
 from policy.rule import Finding, rule
 
 VPC = "aws:ec2/vpc:Vpc"
 ENDPOINT = "aws:ec2/vpcEndpoint:VpcEndpoint"
+LINK = "aws:ec2/routeTableAssociation:RouteTableAssociation"
 ENDPOINT_TABLE = "aws:ec2/vpcEndpointRouteTableAssociation:VpcEndpointRouteTableAssociation"
 
 
@@ -31,6 +32,25 @@ def names_are_resolved(graph: Graph) -> Iterator[Finding]:
                     yield vpc.name, f"has {key} off: nodes of {cluster.name} cannot register"
 
 
+@rule(
+    source="EKS guide: https://docs.aws.amazon.com/eks/latest/userguide/troubleshooting.html, worker nodes fail "
+    "to join: a node that boots without a way to EKS and ECR gives up, and its group ends as CREATE_FAILED",
+    remedy="let the node group depend on the route to everywhere and on the association of its subnets' route table",
+)
+def nodes_wait_for_their_way_out(graph: Graph) -> Iterator[Finding]:
+    """A node group is made after the routes of its subnets, and goes before them."""
+    for pool in pools(graph):
+        there = before(graph, pool.group)
+        needed: dict[str, str] = {}
+        for subnet in subnets_of(graph, pool.group):
+            for link in graph.of_type(LINK):
+                if subnet.urn in {each.urn for each in subnets_of(graph, link, "subnetId")}:
+                    needed[link.urn] = link.name
+            needed |= {each.urn: each.name for each in ways_out(graph, subnet)}
+        if late := sorted(name for urn, name in needed.items() if urn not in there):
+            yield pool.group.name, f"may start its nodes before {', '.join(late)}"
+
+
 def _tables(graph: Graph, each: Resource, key: str) -> set[str]:
     named = each.inputs.get(key) or []
     found = [
@@ -48,7 +68,7 @@ def _tables(graph: Graph, each: Resource, key: str) -> set[str]:
 )
 def nodes_reach_s3_by_its_endpoint(graph: Graph) -> Iterator[Finding]:
     """A gateway endpoint for S3 is in the route tables of the nodes: weights and checkpoints are terabytes."""
-    links = graph.of_type("aws:ec2/routeTableAssociation:RouteTableAssociation")
+    links = graph.of_type(LINK)
     subnets = {one.urn: one for pool in pools(graph) for one in subnets_of(graph, pool.group)}
     for endpoint in graph.of_type(ENDPOINT):
         name = str(endpoint.inputs.get("serviceName"))

@@ -54,6 +54,8 @@ def restarts_agree(graph: Graph) -> Iterator[Finding]:
                 yield each.name, f"restarts its {role} always, after success too: it never ends"
             if limit == 0 and said in ("OnFailure", "ExitCode"):
                 yield each.name, f"restarts its {role} ({said}) and ends at the first failure (backoffLimit 0)"
+            if said == "Never" and whole(limit, 0) > 0:
+                yield each.name, f"allows {limit} failures and never restarts its {role}: the first one ends the run"
 
 
 def _restarted(pod: Pod) -> bool:

@@ -78,11 +78,14 @@ def protected_buckets_keep_objects(graph: Graph) -> Iterator[Finding]:
 
 def _asked(each: Resource) -> Iterator[tuple[str, str]]:
     """(input, ARN of a topic) of what a budget or an anomaly subscription publishes to."""
-    for one in each.inputs.get("notifications") or []:
-        yield from (("notifications", str(arn)) for arn in one.get("subscriberSnsTopicArns") or [])
-    for one in each.inputs.get("subscribers") or []:
-        if one.get("type") == "SNS":
-            yield "subscribers", str(one.get("address"))
+    for key in ("notifications", "subscribers"):
+        for one in as_list(each.inputs.get(key)):
+            if one == UNKNOWN:
+                yield key, UNKNOWN
+            elif key == "notifications":
+                yield from ((key, str(arn)) for arn in as_list(one.get("subscriberSnsTopicArns")))
+            elif one.get("type") == "SNS":
+                yield key, str(one.get("address"))
 
 
 @rule(

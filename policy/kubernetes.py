@@ -146,7 +146,8 @@ def namespaces_exist(graph: Graph) -> Iterator[Finding]:
                 yield each.name, f"is in the namespace {namespace}, which nothing creates"
 
 
-def _tolerates(pod: Pod, taint: Mapping[str, Any]) -> bool:
+def tolerates(pod: Pod, taint: Mapping[str, Any]) -> bool:
+    """Whether a pod tolerates a taint, written as EKS writes it."""
     effect = {"NO_SCHEDULE": "NoSchedule", "NO_EXECUTE": "NoExecute"}.get(taint["effect"], "")
     return not effect or any(
         each.get("key") in (None, taint["key"])
@@ -172,7 +173,7 @@ def pods_can_be_placed(graph: Graph) -> Iterator[Finding]:
             continue
         if not fitting:
             yield pod.owner, f"selects nodes with {wanted}, which no node group has"
-        elif not any(all(_tolerates(pod, taint) for taint in each.inputs.get("taints") or []) for each in fitting):
+        elif not any(all(tolerates(pod, taint) for taint in each.inputs.get("taints") or []) for each in fitting):
             names = ", ".join(each.name for each in fitting)
             yield pod.owner, f"tolerates the taints of none of the node groups it selects ({names})"
 

@@ -52,7 +52,7 @@ def shared_memory_fits(graph: Graph) -> Iterator[Finding]:
     remedy="mount an emptyDir with medium Memory at /dev/shm",
 )
 def processes_share_memory(graph: Graph) -> Iterator[Finding]:
-    """A container with several GPUs has more shared memory than the runtime's 64 MiB (N05, AA06)."""
+    """A container with several GPUs has more shared memory than the runtime's 64 MiB, and in memory (N05, AA06)."""
     for pod in pods(graph):
         for container in pod.spec.get("containers") or []:
             gpus = str(((container.get("resources") or {}).get("limits") or {}).get(GPU, 0))
@@ -62,3 +62,8 @@ def processes_share_memory(graph: Graph) -> Iterator[Finding]:
                     pod.owner,
                     f"has {gpus} GPUs in {container.get('name')} and 64 MiB of shared memory",
                 )
+            if gpus.isdigit() and int(gpus) > 1 and SHARED_MEMORY in mounts:
+                name = (container.get("volumeMounts") or [])[mounts.index(SHARED_MEMORY)].get("name")
+                on_disk = [each for each in pod.spec.get("volumes") or [] if each.get("name") == name]
+                if any("emptyDir" in each and (each["emptyDir"] or {}).get("medium") != "Memory" for each in on_disk):
+                    yield pod.owner, f"has {gpus} GPUs in {container.get('name')} and its shared memory on disk"

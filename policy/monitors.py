@@ -7,6 +7,7 @@ from typing import Any
 
 from policy.gangs import metadata_of, namespace_of, quantity, spec_of
 from policy.graph import UNKNOWN, Graph
+from policy.metrics import CUSTOM, claimed
 from policy.owners import IN_CHARTS, chart_of, value_at
 from policy.pods import is_kubernetes
 from policy.rule import Finding, rule
@@ -88,8 +89,8 @@ def _selector(release: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def metrics_fit_their_disk(graph: Graph) -> Iterator[Finding]:
     """Prometheus deletes old metrics before its volume is full."""
     for each in graph.of_type(*IN_CHARTS):
-        spec = value_at(each.inputs.get("values"), SPEC) if chart_of(each) == STACK else None
-        kept, disk = _bytes((spec or {}).get("retentionSize")), _disk(spec)
+        spec = (value_at(each.inputs.get("values"), SPEC) or {}) if chart_of(each) == STACK else {}
+        kept, disk = _bytes(spec.get("retentionSize")), quantity(_asked(spec))
         if kept and disk and kept > disk * MOST_OF_DISK:
             yield each.name, f"keeps up to {spec['retentionSize']} of metrics on a volume of {_asked(spec)}"
 
@@ -98,11 +99,38 @@ def _asked(spec: Any) -> Any:
     return value_at(spec, "storageSpec.volumeClaimTemplate.spec.resources.requests.storage")
 
 
-def _disk(spec: Any) -> Decimal | None:
-    return quantity(_asked(spec)) if spec else None
-
-
 def _bytes(size: Any) -> Decimal | None:
     """A size as Prometheus writes it, whose units are powers of 1024; None where it is none, or not known yet."""
     found = _SIZE.fullmatch(str(size)) if size != UNKNOWN else None
     return Decimal(found[1]) * Decimal(1024) ** " KMGTPE".index(found[2] or " ") if found else None
+
+
+def _known(graph: Graph) -> set[str] | None:
+    """Names of the custom metrics that prometheus-adapter serves; None where something else may serve others."""
+    names: set[str] = set()
+    serving = [each for each in graph.resources.values() if CUSTOM in claimed(each)]
+    for each in serving:
+        rules = value_at(each.inputs.get("values"), "rules") if chart_of(each) == "prometheus-adapter" else None
+        listed = [(one.get("name") or {}).get("as") for one in (rules or {}).get("custom") or []]
+        if not rules or rules.get("default") is not False or not all(listed) or "$" in str(listed):
+            return None
+        names |= set(listed)
+    return names if serving else None
+
+
+@rule(
+    source="prometheus-adapter: https://github.com/kubernetes-sigs/prometheus-adapter/blob/master/docs/config.md "
+    "(name.as); issues 150 and 390: the autoscaler says FailedGetPodsMetric and stays at its minimum",
+    remedy="ask for the metric by the name that a rule of the adapter gives it (rules.custom[].name.as)",
+)
+def adapters_know_the_metric(graph: Graph) -> Iterator[Finding]:
+    """An autoscaler's metric has the name that the adapter serves it under, not that of the series (P17)."""
+    known = _known(graph)
+    for each in graph.of_type("HorizontalPodAutoscaler") if known is not None else ():
+        if metadata_of(each).get("name") in graph.fed_autoscalers:
+            continue
+        for metric in spec_of(each).get("metrics") or []:
+            source = metric.get({"Pods": "pods", "Object": "object"}.get(str(metric.get("type")), "")) or {}
+            name = (source.get("metric") or {}).get("name")
+            if name and name not in (*(known or ()), UNKNOWN):
+                yield each.name, f"asks for the metric {name}; the adapter serves {', '.join(sorted(known or ()))}"

@@ -95,7 +95,7 @@ def nodes_reach_out(graph: Graph) -> Iterator[Finding]:
     endpoints = [each for each in graph.of_type("aws:ec2/vpcEndpoint:VpcEndpoint") if _is_interface(each)]
     public = {subnet.urn for subnet in graph.of_type(SUBNET) if _leads(graph, subnet, "gatewayId", GATEWAY)}
     for subnet in {one.urn: one for pool in pools(graph) for one in subnets_of(graph, pool.group)}.values():
-        if not (routes := _ways_out(graph, subnet)):
+        if not (routes := ways_out(graph, subnet)):
             if not endpoints:
                 yield subnet.name, "has nodes but no outbound route: no 0.0.0.0/0 in its route table"
             continue
@@ -111,7 +111,7 @@ def _is_interface(each: Resource) -> bool:
     return each.inputs.get("vpcEndpointType") == "Interface"
 
 
-def _ways_out(graph: Graph, subnet: Resource) -> list[Resource]:
+def ways_out(graph: Graph, subnet: Resource) -> list[Resource]:
     """Routes to everywhere in the tables of a subnet, each with where it goes; inline ones are their table."""
     found: list[Resource] = []
     for link in graph.of_type("aws:ec2/routeTableAssociation:RouteTableAssociation"):
@@ -129,7 +129,7 @@ def _ways_out(graph: Graph, subnet: Resource) -> list[Resource]:
 
 def _leads(graph: Graph, subnet: Resource, key: str, kind: str) -> bool:
     """Whether a route to everywhere of the subnet goes to a resource of this kind."""
-    for route in _ways_out(graph, subnet):
+    for route in ways_out(graph, subnet):
         inline = [each.get(key) for each in route.inputs.get("routes") or []]
         if target(graph, route, key, kind) or any(
             behind(graph, route, "routes", each, kind) for each in inline if each

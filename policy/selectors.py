@@ -45,6 +45,7 @@ NO_MAKERS = frozenset(
         "HTTPRoute",
         "HyperNode",
         "Issuer",
+        "Middleware",
         "PodMonitor",
         "Probe",
         "PrometheusRule",

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from policy.gangs import metadata_of, namespace_of, roles, spec_of, whole
+from policy.gangs import amount, copies, metadata_of, namespace_of, roles, spec_of, whole
 from policy.graph import Graph, Resource
 from policy.owners import chart_of, value_at
-from policy.pods import is_kubernetes
+from policy.pods import Pod, is_kubernetes, pods
 from policy.rule import Finding, rule
 
 
@@ -54,6 +54,8 @@ def scheduler_forms_gangs(graph: Graph) -> Iterator[Finding]:
         if text and not re.search(r"name:\s*['\"]?gang\b", text):
             yield release.name, "configures its scheduler without the plugin gang: pods of a gang start one by one"
         actions = re.search(r"actions:\s*['\"]?([\w, ]+)", text)
+        if actions and "allocate" not in actions[1]:
+            yield release.name, "has no action allocate: no pod of a gang is ever placed"
         if len(values) > 1 and "preempt" not in (actions[1] if actions else ""):
             yield release.name, f"has no action preempt, though {len(values)} classes of priority differ: none preempts"
 
@@ -92,3 +94,35 @@ def jobs_name_their_queue(graph: Graph) -> Iterator[Finding]:
             and not (policy.get("queue") or spec.get("queue"))
         ):
             yield each.name, "names no queue, so it is put into `default`, outside the other queues' shares"
+
+
+@rule(
+    source="Volcano 1.15: pkg/scheduler/plugins/proportion and capacity (a job is let in while its queue is below its "
+    "capability); https://volcano.sh/en/docs/queue/",
+    remedy="raise the queue's capability to what its largest gang takes, or leave the resource out of it",
+)
+def queues_hold_their_gangs(graph: Graph) -> Iterator[Finding]:
+    """A queue's capability is at least what each of its gangs takes at once: less, and the gang waits for ever."""
+    queues = {metadata_of(each).get("name"): each for each in graph.of_type("Queue") if is_kubernetes(each)}
+    taken: dict[tuple[str, str, str], int] = {}
+    for pod in pods(graph):
+        spec = spec_of(pod.maker)
+        policy = (spec.get("runPolicy") or {}).get("schedulingPolicy") or {}
+        queue = str(policy.get("queue") or (spec.get("queue") if _gang(pod.maker) else "") or "")
+        most = (spec_of(queues[queue]).get("capability") or {}) if queue in queues else {}
+        for resource in (each for each in most if "/" in each):
+            key = (pod.owner, queue, resource)
+            taken[key] = taken.get(key, 0) + amount(pod, resource) * _least(pod)
+    for (owner, queue, resource), number in taken.items():
+        capability = whole(spec_of(queues[queue])["capability"][resource], number)
+        if number > capability:
+            yield owner, f"takes {number} {resource} at once, and its queue {queue} has {capability}: it never starts"
+
+
+def _least(pod: Pod) -> int:
+    """How many pods of this spec start together, as far as it says so: of an elastic job its fewest."""
+    spec = spec_of(pod.maker)
+    if pod.maker.token.startswith("kubernetes:batch.volcano.sh/") and "minAvailable" in spec:
+        tasks = [whole(task.get("replicas"), 1) for task in spec.get("tasks") or []]
+        return copies(pod) if whole(spec["minAvailable"], 0) >= sum(tasks) else 0
+    return whole((spec.get("elasticPolicy") or {}).get("minReplicas"), copies(pod))

@@ -5,8 +5,10 @@ from typing import Any
 
 from policy.gangs import copies, metadata_of, namespace_of, quantity, spec_of
 from policy.graph import UNKNOWN, Graph, Resource
+from policy.network import subnets_of, zones_of
 from policy.owners import IN_CHARTS, chart_of
 from policy.pods import is_kubernetes, pods
+from policy.pools import pools
 from policy.rule import Finding, rule
 
 MODES: Mapping[str, frozenset[str]] = {
@@ -20,6 +22,7 @@ MODES: Mapping[str, frozenset[str]] = {
 
 BRINGING = ("rook-ceph", "longhorn", "openebs", "local-path-provisioner", "local-static-provisioner")
 AWS_CHARTS = ("aws-fsx-csi-driver", "aws-ebs-csi-driver", "aws-efs-csi-driver")
+OF_ONE_ZONE = ("ebs.csi.aws.com", "kubernetes.io/aws-ebs")
 FIELDS_OF_FSX = ("dnsname", "mountname")
 
 
@@ -157,6 +160,23 @@ def one_node_claims_have_one_pod(graph: Graph) -> Iterator[Finding]:
             found = modes.get((pod.namespace, name))
             if found and found <= {"ReadWriteOnce", "ReadWriteOncePod"} and copies(pod) > 1:
                 yield pod.owner, f"mounts the claim {name}, which one node can mount at a time, in {copies(pod)} pods"
+
+
+@rule(
+    source="Kubernetes: https://kubernetes.io/docs/concepts/storage/storage-classes/#volume-binding-mode: by "
+    "Immediate, the default, a volume's zone is drawn before its pod has a node; aws-ebs-csi-driver issue 760",
+    remedy="set volumeBindingMode: WaitForFirstConsumer",
+)
+def zonal_volumes_wait_for_pods(graph: Graph) -> Iterator[Finding]:
+    """A class whose volumes are of one zone, or one node, binds when the pod has its node."""
+    zones = {zone for pool in pools(graph) for zone in zones_of(subnets_of(graph, pool.group))}
+    for each in graph.of_type("StorageClass"):
+        driver, mode = str(each.inputs.get("provisioner")), each.inputs.get("volumeBindingMode", "Immediate")
+        bound = "allowedTopologies" not in each.inputs and mode != "WaitForFirstConsumer"
+        if bound and driver in OF_ONE_ZONE and len(zones) > 1:
+            yield each.name, f"binds at once, and nodes are in {len(zones)} zones: a volume may be where no pod can be"
+        elif bound and driver == "kubernetes.io/no-provisioner":
+            yield each.name, "binds at once to the disk of any node, where its pod may not fit"
 
 
 @rule(

@@ -101,6 +101,29 @@ _FORBIDDEN_VALUES: Mapping[str, tuple[str, tuple[str, ...], str]] = {
 }
 
 
+_MEETING = {"v1": 23_456, "v2": 29_500}
+"""Ports of the rendezvous by the run's api."""
+
+
+@rule(
+    "N03",
+    each=runs,
+    formula="metricsPort is not the port at which the run's ranks meet",
+    source="kubeflow/training-operator v1.9, pytorch_types.go (PyTorchJobDefaultPort 23456); kubeflow/trainer v2.3, "
+    "constants.go (ContainerTrainerPort 29500)",
+)
+def metrics_at_the_rendezvous(_: Draft, run: TrainingRun) -> Iterable[Observation]:
+    """Rank 0 shows its metrics at another port than the one at which all ranks meet: one of two cannot listen."""
+    taken = _MEETING.get(run.api)
+    if run.metrics_port is not None and run.metrics_port == taken:
+        yield Observation(
+            path="metricsPort",
+            sentence=f"the run's ranks meet at port {taken} of the first pod, where rank 0 is to show its metrics: the "
+            "run would end as it starts",
+            remedy="take another port, such as 9464",
+        )
+
+
 @rule(
     "P01 P02 P03 P04 P05 P06 P07 P08 P11 P12 NC01 NC03 NC04 NC05 NC06 NC07 NC08 NC09 NC10",
     each=runs,

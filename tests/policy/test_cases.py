@@ -4,7 +4,25 @@ from collections import Counter
 
 import pytest
 
-from policy import RULES, capacity, identity, network, nodes, platform, storage
+from policy import (
+    RULES,
+    bindings,
+    capacity,
+    endpoints,
+    fabric,
+    identity,
+    keeping,
+    limits,
+    machines,
+    members,
+    network,
+    nodes,
+    order,
+    platform,
+    replacement,
+    storage,
+    templates,
+)
 from policy.rule import rules_of, violations
 from tests.graph.stackfiles import graph_of
 from tests.policy.cases import CASES
@@ -36,6 +54,7 @@ def test_what_is_right_in_another_way_passes(case: Case) -> None:
 def test_every_rule_about_aws_is_tripped_and_passed() -> None:
     tripped = Counter(case.rule for case in CASES if case.said)
     passed = Counter(case.rule for case in CASES if not case.said)
-    for rule in rules_of(nodes, capacity, network, platform, identity, storage):
+    of_life = (endpoints, templates, keeping, bindings, replacement, order, members, limits, fabric, machines)
+    for rule in rules_of(nodes, capacity, network, platform, identity, storage, *of_life):
         assert tripped[rule.id] > 0, rule.id
         assert passed[rule.id] > 0, rule.id

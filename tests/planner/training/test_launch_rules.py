@@ -217,3 +217,12 @@ def test_variables_reach_the_plan_and_debugging_ones_are_nobodys_business_p10() 
     told = plan(**variable("NCCL_DEBUG", "INFO"))
     assert told.runs["llama-3-70b-pretrain"].launch.variables == (("NCCL_DEBUG", "INFO"),)
     assert not [each for each in told.findings if each.rule.startswith("nccl-")]
+
+
+@pytest.mark.parametrize(("api", "port"), [("v1", 23456), ("v2", 29500)])
+def test_metrics_are_not_shown_where_the_ranks_meet_n03(api: str, port: int) -> None:
+    (finding,) = found("metrics-at-the-rendezvous", api=api, metricsPort=port)
+    assert finding.path == "gpucluster:training.runs[0].metricsPort"
+    assert finding.severity is Severity.ERROR
+    assert not found("metrics-at-the-rendezvous", api=api, metricsPort=port + 1)
+    assert not found("metrics-at-the-rendezvous", api="v2" if api == "v1" else "v1", metricsPort=port)

@@ -1,6 +1,17 @@
 """What rules find and what they let pass, by subject: changes of recorded stacks."""
 
-from tests.policy.cases import capacity, identity, network, nodes, objects, platform, sandboxes, storage
+from tests.policy.cases import (
+    account,
+    capacity,
+    identity,
+    network,
+    nodes,
+    objects,
+    platform,
+    sandboxes,
+    silent,
+    storage,
+)
 
 CASES = [
     *nodes.CASES,
@@ -11,4 +22,6 @@ CASES = [
     *storage.CASES,
     *objects.CASES,
     *sandboxes.CASES,
+    *account.CASES,
+    *silent.CASES,
 ]

@@ -1,0 +1,91 @@
+"""Rules about what operators of the fabric bring to nodes: RDMA devices, their plugin, and the network of pods."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from policy.gangs import spec_of
+from policy.graph import UNKNOWN, Graph, Resource
+from policy.machines import machines
+from policy.owners import IN_CHARTS, chart_of
+from policy.pods import is_kubernetes, pods
+from policy.rule import Finding, rule
+
+PLUGINS = {
+    "rdmaSharedDevicePlugin": ("configList", "resourcePrefix", "rdma"),
+    "sriovDevicePlugin": ("resourceList", "resourcePrefix", "nvidia.com"),
+}
+"""By part of a NicClusterPolicy: where its configuration lists resources, the key of their prefix, and its default."""
+
+
+def _policies(graph: Graph) -> list[Resource]:
+    return [each for each in graph.of_type("NicClusterPolicy") if is_kubernetes(each)]
+
+
+def _given(each: Resource) -> Iterator[str] | None:
+    """Resources that the plugins of a NicClusterPolicy give; None where nobody can tell."""
+    found: list[str] = []
+    for part, (where, key, usual) in PLUGINS.items():
+        text = (spec_of(each).get(part) or {}).get("config")
+        try:
+            content: Any = json.loads(text) if text else {}
+        except ValueError:
+            return None
+        for one in content.get(where) or []:
+            found.append(f"{one.get(key) or usual}/{one.get('resourceName')}")
+    return iter(found)
+
+
+def _asked(graph: Graph) -> Iterator[tuple[str, str]]:
+    """(logical name, resource) of each RDMA device that a pod asks for."""
+    for pod in pods(graph):
+        for container in pod.containers:
+            for name in (container.get("resources") or {}).get("limits") or {}:
+                if name.startswith("rdma/"):
+                    yield pod.owner, name
+
+
+@rule(
+    source="NVIDIA network operator 26.4: NicClusterPolicy, rdmaSharedDevicePlugin.config (resourceName); "
+    "Kubernetes: a pod that asks for a resource of which no node has any stays Pending",
+    remedy="let the pods ask for PREFIX/resourceName as the plugin's configuration says it",
+)
+def rdma_devices_are_given(graph: Graph) -> Iterator[Finding]:
+    """The RDMA resources that pods ask for are those of the device plugins."""
+    given: set[str] = set()
+    for each in _policies(graph):
+        if UNKNOWN in str(each.inputs) or (names := _given(each)) is None:
+            return
+        given |= set(names)
+    for owner, name in dict.fromkeys(_asked(graph)) if given else ():
+        if name not in given:
+            yield owner, f"asks for {name}; the device plugins give {', '.join(sorted(given))}"
+
+
+@rule(
+    source="NVIDIA network operator: NicClusterPolicy.spec.tolerations; Kubernetes: "
+    "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
+    remedy="spec.tolerations of the NicClusterPolicy: the key of each taint, operator Exists",
+)
+def fabric_plugins_reach_their_nodes(graph: Graph) -> Iterator[Finding]:
+    """The daemons of the network operator tolerate the taints with which GPU machines join."""
+    if not dict(_asked(graph)):
+        return
+    for each in _policies(graph):
+        tolerations: list[Mapping[str, Any]] = spec_of(each).get("tolerations") or []
+        for key in sorted({taint["key"] for one in machines(graph) for taint in one.taints}):
+            if key.startswith("nvidia.com/") and not any(one.get("key") in (None, key) for one in tolerations):
+                yield each.name, f"tolerates no taint {key}, with which machines join: none has an RDMA device"
+
+
+@rule(
+    source="Cilium: https://docs.cilium.io/en/stable/network/kubernetes/kubeproxy-free/: without kube-proxy the "
+    "address of the Service kubernetes leads nowhere until Cilium runs, which needs the API server to start",
+    remedy="k8sServiceHost and k8sServicePort: the API server's own address, of a balancer where there are several",
+)
+def cilium_finds_the_api(graph: Graph) -> Iterator[Finding]:
+    """Cilium in the place of kube-proxy is told where the API server is."""
+    for each in graph.of_type(*IN_CHARTS):
+        values: Mapping[str, Any] = (each.inputs.get("values") or {}) if chart_of(each) == "cilium" else {}
+        if str(values.get("kubeProxyReplacement")).lower() in ("true", "strict") and not values.get("k8sServiceHost"):
+            yield each.name, "replaces kube-proxy and has no k8sServiceHost: no agent reaches the API server"

@@ -1,0 +1,158 @@
+"""Rules about the way in from outside: routes that their Gateway accepts, listeners that have their certificate."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from policy.gangs import metadata_of, namespace_of, spec_of
+from policy.graph import UNKNOWN, Graph, Resource
+from policy.owners import IN_CHARTS, chart_of, value_at
+from policy.pods import is_kubernetes
+from policy.rule import Finding, rule
+from policy.selectors import makes_unseen, object_named, selects
+
+ROUTES = ("HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute")
+NAME = "kubernetes.io/metadata.name"
+
+
+def _of_gateways(graph: Graph, *kinds: str) -> list[Resource]:
+    """Objects of the Gateway API whose place is known."""
+    found = [each for each in graph.of_type(*kinds) if "gateway.networking.k8s.io/" in each.token]
+    return [each for each in found if namespace_of(each) != UNKNOWN]
+
+
+def _meets(host: str, wanted: str) -> bool:
+    """Whether a listener's hostname and a route's have a name in common; `*.` stands for one label or more."""
+    if host.startswith("*.") and wanted.startswith("*."):
+        return host.endswith(wanted[1:]) or wanted.endswith(host[1:])
+    if host.startswith("*."):
+        return wanted.endswith(host[1:])
+    return host == wanted or (wanted.startswith("*.") and host.endswith(wanted[1:]))
+
+
+def _lets(graph: Graph, gateway: Resource, listener: Mapping[str, Any], namespace: str) -> bool:
+    allowed = ((listener.get("allowedRoutes") or {}).get("namespaces")) or {}
+    match allowed.get("from", "Same"):
+        case "All":
+            return True
+        case "Same":
+            return namespace == namespace_of(gateway)
+        case _:
+            place = object_named(graph, "Namespace", "default", namespace)
+            labels = {**((metadata_of(place).get("labels") or {}) if place else {}), NAME: namespace}
+            return selects(allowed.get("selector") or {}, labels)
+
+
+@rule(
+    source="Gateway API v1: https://gateway-api.sigs.k8s.io/reference/spec/ (RouteReasonNoMatchingParent, "
+    "NoMatchingListenerHostname, NotAllowedByListeners): such a route is in no condition that anybody waits for",
+    remedy="let sectionName, hostnames and namespace be those that a listener of the Gateway takes",
+)
+def routes_are_accepted(graph: Graph) -> Iterator[Finding]:
+    """A route names a Gateway and a listener of it that lets its namespace and one of its hostnames in (Y11)."""
+    for each in _of_gateways(graph, *ROUTES):
+        for parent in spec_of(each).get("parentRefs") or []:
+            place = str(parent.get("namespace") or namespace_of(each))
+            gateway = object_named(graph, "Gateway", place, str(parent.get("name")))
+            if gateway is None or parent.get("kind", "Gateway") != "Gateway" or UNKNOWN in str(gateway.inputs):
+                continue
+            listeners = spec_of(gateway).get("listeners") or []
+            named = [one for one in listeners if parent.get("sectionName") in (None, one.get("name"))]
+            if not named:
+                yield each.name, f"names the listener {parent.get('sectionName')}, which {gateway.name} has not"
+                continue
+            open_ = [one for one in named if _lets(graph, gateway, one, namespace_of(each))]
+            if not open_:
+                yield each.name, f"is in the namespace {namespace_of(each)}, from which {gateway.name} takes no routes"
+                continue
+            hosts = [str(one.get("hostname")) for one in open_ if one.get("hostname")]
+            wanted = [str(one) for one in spec_of(each).get("hostnames") or []]
+            if wanted and len(hosts) == len(open_) and not any(_meets(one, host) for one in hosts for host in wanted):
+                yield each.name, f"is for {', '.join(wanted)}, and its listener for {', '.join(hosts)}"
+
+
+@rule(
+    source="Gateway API v1: https://gateway-api.sigs.k8s.io/reference/spec/ (RouteReasonBackendNotFound): requests are "
+    "answered by 500",
+    remedy="name a Service that is registered in the route's namespace, and one of its ports",
+)
+def routes_lead_to_a_service(graph: Graph) -> Iterator[Finding]:
+    """A route's backend is an existing Service, at one of its ports (Y11)."""
+    for each in _of_gateways(graph, *ROUTES):
+        for one in spec_of(each).get("rules") or []:
+            for backend in one.get("backendRefs") or []:
+                place = str(backend.get("namespace") or namespace_of(each))
+                if backend.get("kind", "Service") != "Service" or UNKNOWN in str(backend):
+                    continue
+                service = object_named(graph, "Service", place, str(backend.get("name")))
+                if service is None:
+                    own = object_named(graph, "Namespace", "default", place)
+                    if own is not None and not makes_unseen(graph, place):
+                        yield each.name, f"leads to the Service {backend.get('name')} in {place}, which nothing creates"
+                    continue
+                ports = [port.get("port") for port in spec_of(service).get("ports") or []]
+                if backend.get("port") not in ports:
+                    shown = ", ".join(str(port) for port in ports)
+                    yield each.name, f"leads to port {backend.get('port')} of {service.name}, which has {shown}"
+            for one_filter in one.get("filters") or []:
+                reference = one_filter.get("extensionRef") or {}
+                kind, name = str(reference.get("kind")), str(reference.get("name"))
+                lost = object_named(graph, kind, namespace_of(each), name) is None
+                if reference and lost and UNKNOWN not in name and graph.of_type(kind):
+                    yield each.name, f"passes the {kind} {name}, which nothing creates"
+
+
+ENTRIES = {"web": 8000, "websecure": 8443}
+"""Ports of Traefik's entry points by the chart's own values."""
+
+
+@rule(
+    source="Traefik: https://doc.traefik.io/traefik/providers/kubernetes-gateway/: a listener's port is that of an "
+    "entry point, not that of the Service; chart traefik, values.yaml (ports.web.port 8000, ports.websecure.port 8443)",
+    remedy="give the listener the port of the entry point: 8000 and 8443 unless ports.NAME.port says otherwise",
+)
+def listeners_are_at_entry_points(graph: Graph) -> Iterator[Finding]:
+    """A listener of Traefik's Gateway is at the port of an entry point (Y11)."""
+    for release in graph.of_type(*IN_CHARTS):
+        values = release.inputs.get("values") or {}
+        if chart_of(release) != "traefik":
+            continue
+        given = values.get("ports") or {}
+        ports = {(given.get(name) or {}).get("port", ENTRIES.get(name)) for name in {*ENTRIES, *given}}
+        own = value_at(values, "gatewayClass.name") or "traefik"
+        for gateway in _of_gateways(graph, "Gateway"):
+            for listener in spec_of(gateway).get("listeners") or []:
+                port = listener.get("port")
+                if spec_of(gateway).get("gatewayClassName") == own and port not in (*ports, UNKNOWN):
+                    shown = ", ".join(str(one) for one in sorted(one for one in ports if one))
+                    yield gateway.name, f"listens on {port}, and {release.name} has its entry points at {shown}"
+
+
+def _certificates(graph: Graph) -> list[Resource]:
+    return [each for each in graph.of_type("Certificate") if each.token.startswith("kubernetes:cert-manager.io/")]
+
+
+@rule(
+    source="Gateway API v1: ListenerReasonInvalidCertificateRef; cert-manager: "
+    "https://cert-manager.io/docs/usage/certificate/ (a Certificate of an issuer that is not there stays not Ready)",
+    remedy="let a Certificate write the Secret that the listener names, for its hostname, by a registered issuer",
+)
+def listeners_have_their_certificate(graph: Graph) -> Iterator[Finding]:
+    """A listener's certificate is made for its hostname, by an issuer that exists (Y12)."""
+    made = {(namespace_of(each), spec_of(each).get("secretName")): each for each in _certificates(graph)}
+    issuers = {(each.kind, metadata_of(each).get("name")) for each in graph.of_type("Issuer", "ClusterIssuer")}
+    for each in _certificates(graph):
+        asked = spec_of(each).get("issuerRef") or {}
+        named = (asked.get("kind", "Issuer"), asked.get("name"))
+        if issuers and named not in issuers and UNKNOWN not in named:
+            yield each.name, f"asks the {named[0]} {named[1]}, which nothing creates"
+    for gateway in _of_gateways(graph, "Gateway"):
+        for listener in spec_of(gateway).get("listeners") or []:
+            for one in (listener.get("tls") or {}).get("certificateRefs") or []:
+                place, name = str(one.get("namespace") or namespace_of(gateway)), one.get("name")
+                certificate, host = made.get((place, name)), str(listener.get("hostname") or "")
+                there = object_named(graph, "Secret", place, str(name)) is not None
+                if made and certificate is None and not there and is_kubernetes(gateway) and name != UNKNOWN:
+                    yield gateway.name, f"takes its certificate from the Secret {name}, which nothing writes"
+                names = [str(name) for name in spec_of(certificate).get("dnsNames") or []] if certificate else []
+                if host and names and UNKNOWN not in names and not any(_meets(name, host) for name in names):
+                    yield gateway.name, f"shows {host} with a certificate for {', '.join(names)}"
