@@ -36,6 +36,7 @@ from components.platform.pods import PodShape
 from components.platform.taints import Taint, pool_labels, pool_taints
 from components.platform.volcano import volcano_values
 from components.serving.arguments import compiled_path
+from components.serving.autoscaler import supporting
 from components.serving.door import beside
 from components.serving.entry import Entry
 from components.serving.keys import templates
@@ -148,6 +149,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "service-keys-from-outside": lambda: templates(["first", "second"]),
     "smoke-questions": lambda: questions([f"{'m' * 51}-b"]),
     "traefik": lambda: traefik_values(TRAEFIK),
+    "traefik-under-load": lambda: traefik_values(replace(TRAEFIK, scaling=supporting(3, 9)))["autoscaling"],
     "volcano": lambda: volcano_values("1.2.3"),
     "volcano-near": lambda: volcano_values("1.2.3", near=True),
 }
