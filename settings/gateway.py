@@ -67,7 +67,7 @@ class Gateway(Section):
         Field(
             ge=2,
             le=16,
-            description="pods of the gateway, and of what signs people in, that load may add; None = two of each, always",
+            description="most pods of the gateway, and of what signs people in, under load; None = always two of each",
         ),
     ] = None
     people: Annotated[

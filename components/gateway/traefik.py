@@ -26,8 +26,8 @@ READ_SECONDS = 300
 
 @dataclass(frozen=True, kw_only=True)
 class TraefikArgs:
-    """`replicas` pods, or as many as `scaling` says, published as `entry` says to `callers`. A pod that stops takes requests for `leave_seconds`,
-    until all have heard of it, and goes on with its streams for `drain_seconds`.
+    """`replicas` pods, or as many as `scaling` says, published as `entry` says to `callers`. A pod that stops takes
+    requests for `leave_seconds`, until all have heard of it, and goes on with its streams for `drain_seconds`.
     """
 
     entry: Entry

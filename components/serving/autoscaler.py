@@ -1,5 +1,5 @@
-"""What changes the replicas of a Deployment: a HorizontalPodAutoscaler on metrics of its own pods, or on the part of the
-processors they ask for that they use (Q08, J12, DC11).
+"""What changes the replicas of a Deployment: a HorizontalPodAutoscaler on metrics of its own pods, or on how much they
+use of the processors that they ask for (Q08, J12, DC11).
 
 Of several metrics the one that asks for most replicas wins. Where one cannot be had the HPA still adds replicas by the
 others and takes none away, and without all of them it leaves the Deployment as it is (Kubernetes documentation,

@@ -389,6 +389,9 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
     "fileSystem.throughputMbpsPerTib": _fsx("perUnitStorageThroughput"),
     "monitoring.alertsDiskGib": lambda graph: _claimed(_stack(graph, "alertmanager", "alertmanagerSpec", "storage")),
     "monitoring.diskGib": lambda graph: _claimed(_prometheus(graph, "storageSpec")),
+    "monitoring.fileSystem": lambda graph: any(
+        each.name == "monitors-file-system" for each in graph.resources.values()
+    ),
     "monitoring.isolation.most": _isolated,
     "monitoring.logDays": lambda graph: graph.one("pod-logs-group").inputs["retentionInDays"],
     "monitoring.requests.*.cpuMillicores": lambda graph, container: int(
