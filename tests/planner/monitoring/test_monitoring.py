@@ -215,7 +215,12 @@ def test_what_isolates_needs_room_too() -> None:
 def test_pods_that_load_may_add_have_room_j12() -> None:
     """Of 500 millicores each: the system pool holds all that there may be, or the plan is refused."""
     gateway = {"domain": "llm.example.com", "issuer": {"kind": "private-ca"}, "callers": ["10.0.0.0/8"]}
-    few, many = (watched(monitoring={}, **{"serving.gateway": gateway | more}) for more in ({}, {"maxReplicas": 6}))
+    few, many = (
+        planned("prod", {"monitoring": {}, "serving.gateway": {**gateway, **more}}).monitoring
+        for more in ({}, {"maxReplicas": 6})
+    )
+    assert few
+    assert many
     assert many.room.asked_cpu_millicores - few.room.asked_cpu_millicores == 4 * 500
 
 
