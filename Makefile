@@ -13,7 +13,7 @@ STACK ?= dev
 # semicolons mean nothing to make or to a shell. Values are taken unexpanded (GNU make manual, value function).
 TYPED := STACK SITE BASE REAL CLEAR RESTORE YES ARGS SERVICE RPS SECONDS NODE WHAT GPU TARGET PYTHON FORMAT TABLE OUT SET EXPLAIN \
   BUDGET HOURS AGAINST PRESET ACCOUNT PROMETHEUS IN ADDRESS REGISTRIES \
-  CSV WHOLE DEPLOYED ASKED REGION PROFILE REMOVE CONFIRM CONTEXT \
+  EXPERIMENT TO CSV WHOLE DEPLOYED ASKED REGION PROFILE REMOVE CONFIRM CONTEXT \
   SERIAL FABRIC ERRORS IMAGE DOCKERFILE SIGN_WITH \
   MODEL TOKENS DAYS SERVE TTFT PROMPT ANSWER SPOT PICK
 $(foreach name,$(TYPED),$(eval $(name) ?=)$(eval override $(name) := $$(value $(name))))
@@ -72,6 +72,10 @@ vmlab: setup ## write STACK (or PRESET=lab-vm) as virtual machines into OUT (bui
 
 submit: setup ## print the job of run RUN of STACK as YAML, for `kubectl create -f` into the same queue; OUT=job.yaml writes it
 	@$(RUN) tests.graph.submit "$$STACK" "$$RUN_ASKED" $${OUT:+--out "$$OUT"} $${ACCOUNT:+--account "$$ACCOUNT"}
+
+winner: setup ## write the values of EXPERIMENT's best trial into its run (or TO=RUN) in STACK's file, and show the line; CONTEXT= of kubectl
+	@kubectl $${CONTEXT:+--context "$$CONTEXT"} --namespace training get experiment "$$EXPERIMENT" --output json \
+	  | $(RUN) planner.winner --stack "$$STACK" $${TO:+--to "$$TO"}
 
 ##@ Review: what a change does, for its reviewer
 
@@ -325,6 +329,6 @@ help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
 	  /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-.PHONY: plan propose slurm vmlab submit power destroy-plan lab dashboards doctor smoke over extend up status kubectl down rehearse preview refresh recover quick test engine test-scale policy mutants lint types contracts fmt bench sweep vacate review changed drift new \
+.PHONY: plan propose slurm vmlab submit winner power destroy-plan lab dashboards doctor smoke over extend up status kubectl down rehearse preview refresh recover quick test engine test-scale policy mutants lint types contracts fmt bench sweep vacate review changed drift new \
 	lock reference picture \
 	accept images pin-images charts pin-charts sbom upstream image-check image-named image image-sbom image-scan image-push image-sign toolchain pack setup help

@@ -88,6 +88,9 @@ RATES = {
         0.05, 0.06, Per.GB_MONTH, "AWS Backup price page, EFS, warm storage, US East; high end: Tokyo"
     ),
     "logs-gb": _rate(0.50, 0.76, Per.GB, "CloudWatch price page, logs ingested, US East; high end: Asia Pacific"),
+    "metrics-thousand": _rate(
+        0.01, 0.01, Per.THOUSAND, "CloudWatch price page, GetMetricData: per 1,000 metrics requested"
+    ),
 }
-"""Charges that follow use: what a NAT gateway passes on, what crosses zones, what lies in S3 and EFS,
-what is logged."""
+"""Charges that follow use: what a NAT gateway passes on, what crosses zones, what lies in S3 and EFS, what is logged,
+what CloudWatch is asked for."""

@@ -43,6 +43,7 @@ class Per(StrEnum):
 
     GB = "GB"
     GB_MONTH = "GB-month"
+    THOUSAND = "thousand"
 
 
 class Interface(NamedTuple):

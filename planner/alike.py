@@ -6,6 +6,7 @@ from datetime import date
 from typing import Any
 
 from catalogue.model_types import Model
+from planner.benchmarks import plan_benchmarks
 from planner.datasets import plan_datasets
 from planner.draft import Draft, registry
 from planner.experiments import plan_database, plan_experiments
@@ -52,6 +53,7 @@ def workloads(
         "datasets": plan_datasets(settings.training, storage),
         "runs": runs,
         "experiments": plan_experiments(settings.training, runs_of),
+        "benchmarks": plan_benchmarks(settings.training, runs_of),
         "services": services,
         "triton": triton,
         "storage": storage,
@@ -79,7 +81,7 @@ def numbers(
         "queues": plan_queues(settings, pools.values()),
         "teams": plan_teams(settings),
         "gates": gates,
-        "measured": plan_gating(training, pools, gates, draft.runs.values(), draft.storage),
+        "measured": plan_gating(training, pools, gates, draft.runs.values(), draft.storage, draft.benchmarks),
         "trial_database": plan_database(training),
         "tracking": plan_tracking(training),
         "pipelines": plan_pipelines(training),

@@ -51,6 +51,7 @@ class Draft:
     datasets: Mapping[str, DatasetPlan]
     runs: Mapping[str, RunPlan]
     experiments: Mapping[str, ExperimentPlan]
+    benchmarks: Mapping[str, RunPlan]
     services: Mapping[str, ServicePlan]
     triton: Mapping[str, TritonPlan]
     storage: StoragePlan | None

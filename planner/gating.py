@@ -52,7 +52,8 @@ class GatePlan:
     A GPU has `links` of NVLink, 0 where these do not join all GPUs of a node. All ranks are to use `provider`, by
     `devices` of each node, None where that cannot be known. `tests` are those of the pool that it does, of the sizes of
     the plan. A node writes `storage_mib` to the shared file system, at a rate of `write_gb_per_s` and reads them at
-    `read_gb_per_s` (its share of the file system's, None where nobody knows it).
+    `read_gb_per_s` (its share of the file system's, None where nobody knows it). It trains as `benchmark`
+    says, a run of one node, whose forecast is what to expect.
     """
 
     pool: str
@@ -73,6 +74,7 @@ class GatePlan:
     weekly: bool
     expiry_days: int | None
     history: bool
+    benchmark: RunPlan | None = None
 
 
 def plan_gating(
@@ -81,6 +83,7 @@ def plan_gating(
     gates: Mapping[str, tuple[Gate, ...]],
     runs: Iterable[RunPlan],
     storage: StoragePlan | None,
+    benchmarks: Mapping[str, RunPlan],
 ) -> dict[str, GatePlan]:
     """The gates by pool: of pools with a fabric between several nodes on which something runs.
 
@@ -92,7 +95,7 @@ def plan_gating(
     for run in runs:
         pool = pools[run.pool]
         provider, devices = _fabric(pool)
-        if run.pool in found or provider is None or pool.nodes_now < 2:
+        if run.pool in found or provider is None or not measures(pool):
             continue
         seconds = training.gates.minutes * SECONDS_PER_MINUTE
         tests = tuple(each for each in gates.get(run.pool, ()) if each.test in OPERATIONS and _fits(each))
@@ -112,9 +115,18 @@ def plan_gating(
             write_gb_per_s=storage.write_gb_per_s / pool.nodes_now if storage else None,
             read_gb_per_s=storage.read_gb_per_s / pool.nodes_now if storage else None,
             seconds=seconds,
+            benchmark=benchmarks.get(run.pool),
         )
     return found
 
+
+def measures(pool: PoolPlan) -> bool:
+    """Whether a gate has something to measure there: a fabric between several nodes."""
+    return _fabric(pool)[0] is not None and pool.nodes_now >= MEET
+
+
+MEET = 2
+"""Nodes that a measurement between them takes."""
 
 _BRIDGE = 2
 """GPUs that a bridge joins. Bridges are bought apart: nobody can say that they are there."""

@@ -35,7 +35,8 @@ def references(plan: Plan) -> References:
         budget_usd_per_hour=plan.ownership.max_hourly_usd,
     )
     if isinstance(plan, AwsPlan):
-        return replace(known, storage=_storage(plan.storage), usd_per_hour=plan.prices.hourly)
+        rates = plan.monitoring is not None and plan.monitoring.file_system
+        return replace(known, storage=_storage(plan.storage), usd_per_hour=plan.prices.hourly, rates=rates)
     return _with_racks(known, plan) if isinstance(plan, MetalPlan) else known
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from catalogue.units import HOURS_PER_MONTH
 from planner.cost.stack import Traffic
 from planner.home import READ_PARTS, WRITTEN_PARTS
 
@@ -60,13 +61,20 @@ FLOW_LOG_GB_PER_NODE = 2
 on each of 150 addresses."""
 
 
+QUERIES_A_MINUTE = 8
+"""Of what reads the file system's rates (node/file_system/rates.py)."""
+
+
 def traffic(settings: AwsSettings, home: HomePlan | None) -> Traffic:
     """What the bill assumes to pass through the network, and through people's own files, in a month."""
     logged = FLOW_LOG_GB_PER_NODE if settings.platform.network.flow_logs else 0
+    asks = settings.monitoring is not None and settings.monitoring.file_system
+    metrics = QUERIES_A_MINUTE * 60 * HOURS_PER_MONTH if asks else 0
     if home is None:
-        return Traffic(flow_log_gb_per_node=logged)
+        return Traffic(flow_log_gb_per_node=logged, metrics=metrics)
     return Traffic(
         flow_log_gb_per_node=logged,
+        metrics=metrics,
         home_gb=home.expected_gib,
         home_read_gb=home.expected_gib * READ_PARTS,
         home_written_gb=home.expected_gib * WRITTEN_PARTS,

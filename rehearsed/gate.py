@@ -36,6 +36,9 @@ LINK_FACTOR, CARD_FACTOR = 1.07, 1.2
 PORT_GBPS, PERFTEST_PART = 400, 0.98
 """A port of NDR, and what of it 8 MiB messages of ib_write_bw reach."""
 
+TRAINS_PART = 0.9
+"""What a node reaches of the forecast. Assumed."""
+
 RATES = " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]"
 TIMES = (
     " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]"
@@ -99,6 +102,7 @@ def _tools(launch: Launch) -> Path:
         "nvidia-smi": _SMI.format(driver=DRIVER, report=directory / "report", links=directory / "links"),
         "dd": _DD.format(refusal=refusal, rate=DISK_MIB_PER_SECOND),
         "python3": _PYTHON.format(files=directory),
+        "torchrun": f"#!/bin/sh\ncat {directory}/trained\n",
     }
     for name, text in programs.items():
         (directory / name).write_text(text)
@@ -142,6 +146,8 @@ def outputs(launch: Launch) -> dict[str, str]:
         "alone.said": "",
         "between.said": "",
     }
+    if asked_to := plan.get("benchmark"):
+        found["trained"] = trained(asked_to["tokens_per_s"] * (SLOWED_SHARE if slow else 1))
     if infiniband:
         found |= ports(plan["devices"], len(lasting(launch, "ib-link")))
     inside = board.links * board.link_gbps * LINK_FACTOR * (0.5 if lasting(launch, "nvlink") else 1)
@@ -161,6 +167,12 @@ def outputs(launch: Launch) -> dict[str, str]:
     if well < 2:
         found["between.said"] = f"{well} of {asked} nodes are well and came\n"
     return found
+
+
+def trained(rate: float) -> str:
+    """What the reference trainer prints of a node that trains as planned (node/trainer/train.py, Run._tell)."""
+    steps = (f"step {each} loss 9.0000 {TRAINS_PART * rate:.0f} tokens/s" for each in range(1, 26))
+    return "\n".join((*steps, "done after 25 steps")) + "\n"
 
 
 def _mhz(most: int, slow: bool) -> str:

@@ -36,6 +36,14 @@ class Gates(Section):
         bool, Field(description="keep every verdict in the object store as well, below gates/POOL/NODE")
     ] = False
 
+    benchmark: Annotated[
+        bool,
+        Field(
+            description="each node also trains a small model on made-up tokens with the reference trainer; slower than "
+            "the plan is a warning, never a taint"
+        ),
+    ] = False
+
     @model_validator(mode="after")
     def _holds_between_two_measurements(self) -> Self:
         if self.weekly and self.expiry_days is not None and self.expiry_days <= _WEEK:

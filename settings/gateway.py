@@ -62,6 +62,14 @@ class Gateway(Section):
         tuple[Cidr, ...],
         Field(min_length=1, description="networks that may connect; 0.0.0.0/0 is everybody"),
     ]
+    max_replicas: Annotated[
+        int | None,
+        Field(
+            ge=2,
+            le=16,
+            description="most pods of the gateway, and of what signs people in, under load; None = always two of each",
+        ),
+    ] = None
     people: Annotated[
         People | None, Field(description="pages of the cluster behind single sign-on; None = no page is exposed")
     ] = None

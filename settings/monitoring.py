@@ -89,6 +89,13 @@ class Monitoring(Section):
     receivers: tuple[Receiver, ...] = ()
     logs: Logs = Field(default_factory=Logs)
     alerts: Alerts = Field(default_factory=Alerts)
+    file_system: Annotated[
+        bool,
+        Field(
+            description="true = rates and filling of FSx for Lustre as its servers tell CloudWatch, which charges each "
+            "query; false = what the nodes' mounts say"
+        ),
+    ] = False
     isolation: Isolation | None = Field(
         default=None, description="left out = broken nodes are not cordoned automatically"
     )

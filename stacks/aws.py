@@ -137,7 +137,7 @@ def deploy_aws(plan: AwsPlan) -> Platform:
             client=plan.supply.image(AWS_CLI_IMAGE),
         ),
         entry=_entry(plan.gateway, base),
-        watching=watching(plan, base, cluster.name),
+        watching=watching(plan, base, cluster.name, file_system, services.installed["coredns"]),
         connections=connections(plan.deployment.vpc_cidr, services=bool(plan.vpc.reached_inside)),
         zones=HostedZones(cluster_name=cluster.name, partition=base.account.partition),
         vault=SecretsManager(

@@ -6,7 +6,16 @@ import pulumi
 
 from catalogue import versions
 from components.aws.efa_counters import efa_counters
+from components.aws.file_system_rates import (
+    LABELS,
+    NAME,
+    FileSystemRates,
+    FileSystemRatesArgs,
+    rates_files,
+)
+from components.aws.lustre import Lustre
 from components.aws.pod_logs import PodLogs, PodLogsArgs, group_name
+from components.monitoring.monitors import Target
 from planner.types import AwsPlan
 from stacks.aws_ground import Ground, cluster_name
 from stacks.platform import Watching
@@ -38,10 +47,41 @@ class CloudWatch:
         return LogSink(outputs=made.outputs, account=made.account, read=read)
 
 
-def watching(plan: AwsPlan, base: Ground, name: pulumi.Output[str]) -> Watching:
+@dataclass(frozen=True, kw_only=True)
+class FileSystem:
+    """What CloudWatch knows of the stack's FSx file system."""
+
+    plan: AwsPlan
+    base: Ground
+    cluster_name: pulumi.Output[str]
+    lustre: Lustre
+    after: pulumi.Resource
+
+    def watch(self, *, namespace: pulumi.Input[str], opts: pulumi.ResourceOptions) -> Target:
+        """Register what asks; its pod comes with its role."""
+        args = FileSystemRatesArgs(
+            namespace=namespace,
+            image=self.plan.supply.image(versions.PYTHON_IMAGE),
+            files=rates_files(),
+            cluster_name=self.cluster_name,
+            partition=self.base.account.partition,
+            region=self.plan.deployment.region,
+            file_system_id=self.lustre.file_system_id,
+            capacity_bytes=self.plan.file_system.capacity_gib * 2**30,
+            bytes_per_second=round(self.plan.storage.read_gb_per_s * 1e9),
+            after=[self.after],
+        )
+        FileSystemRates("file-system-rates", args, opts)
+        return Target(name=NAME, namespace=namespace, labels=LABELS)
+
+
+def watching(plan: AwsPlan, base: Ground, name: pulumi.Output[str], lustre: Lustre, after: pulumi.Resource) -> Watching:
     """EKS shows metrics of the API server alone, and binds those of its kube-proxy to the node's own loopback."""
     return Watching(
         control_plane=(),
         logs=CloudWatch(region=plan.deployment.region, cluster_name=name, key_arn=base.keys.arn),
+        files=FileSystem(plan=plan, base=base, cluster_name=name, lustre=lustre, after=after)
+        if plan.monitoring and plan.monitoring.file_system
+        else None,
         counters=efa_counters(plan.supply.image(versions.WAIT_IMAGE)) if base.efa_group_id is not None else None,
     )

@@ -4,14 +4,17 @@ import pulumi
 
 from catalogue.supply import Supply
 from catalogue.versions import PYTHON_IMAGE
+from components.training import launch as launching
 from components.training.gate_history import GateHistory, GateHistoryArgs
-from components.training.gate_pods import GateArgs, GatePairs, GateTest, gate_files
+from components.training.gate_pods import GateArgs, GateBenchmark, GatePairs, GateTest, gate_files
 from components.training.gates import Gate
 from planner.communication.gates import Gate as Test
 from planner.communication.measured import GIB
 from planner.gating import GatePlan, PairPlan
 from planner.types import Plan
+from planner.workload_types import RunPlan
 from stacks.platform import Platform
+from stacks.recipes import recipe
 from stacks.services import CHECKPOINTS, Services
 from stacks.shapes import shape
 
@@ -36,7 +39,8 @@ def _gate(
         image=supply.image(gate.image),
         shape=shape(gate.pod, pool.network),
         env={"NCCL_NET_PLUGIN": gate.net_plugin} if gate.net_plugin else {},
-        files=gate_files(),
+        files=gate_files(trains=gate.benchmark is not None),
+        benchmark=_benchmark(gate.benchmark) if gate.benchmark else None,
         provider=gate.provider,
         devices=gate.devices,
         tests=[_test(each) for each in gate.tests],
@@ -85,6 +89,15 @@ def _pairs(pairs: PairPlan) -> GatePairs:
         latency_us=pairs.latency_us,
         rounds=pairs.rounds,
         seconds=pairs.seconds,
+    )
+
+
+def _benchmark(run: RunPlan) -> GateBenchmark:
+    found = recipe(run)
+    if found is None or run.forecast is None:
+        raise ValueError("a benchmark is planned with a model")
+    return GateBenchmark(
+        model=found.model.name, words=launching.launch(found).words[1:], tokens_per_s=run.forecast.tokens_per_s
     )
 
 

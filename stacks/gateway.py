@@ -16,6 +16,7 @@ from components.gateway.traefik import TraefikArgs, traefik_values
 from components.platform.charts import Chart, ChartArgs
 from components.platform.crds import Crds, CrdsArgs
 from components.serving.arguments import PORT
+from components.serving.autoscaler import supporting
 from planner.monitoring.room import GATEWAY_REQUEST
 from planner.serving.gateway import AcmePlan, GatewayPlan, RoutePlan
 from planner.types import Plan
@@ -119,6 +120,7 @@ def _traefik(
         memory_mib=memory,
         leave_seconds=wanted.leave_seconds,
         drain_seconds=wanted.drain_seconds,
+        scaling=supporting(wanted.replicas, wanted.most_replicas),
     )
     chart = ChartArgs(
         source=chart_source(versions.TRAEFIK, supply),

@@ -85,8 +85,8 @@ def deploy_monitoring(plan: Plan, platform: Platform, services: Services, config
         Target(name="training-operator", namespace=services.namespaces["kubeflow"], labels=TRAINING_OPERATOR_LABELS),
         *platform.watching.targets,
     ]
-    if platform.watching.sensors:
-        targets.append(platform.watching.sensors.watch(namespace=namespace, opts=inside))
+    readers = (platform.watching.sensors, platform.watching.files)
+    targets += [each.watch(namespace=namespace, opts=inside) for each in readers if each]
     Monitors("monitors", MonitorsArgs(targets=targets, every_s=wanted.scrape_s, after=services.monitors), inside)
     sink = platform.watching.logs.sink(
         "pod-logs", namespace=namespace, account=LOG_COLLECTOR, days=wanted.log_days, opts=inside

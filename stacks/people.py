@@ -7,7 +7,8 @@ import pulumi
 from catalogue import versions
 from components.gateway.page import Page, PageArgs
 from components.gateway.sign_in import NAMESPACE, SignIn, SignInArgs
-from planner.serving.people import REPLICAS, REQUEST, PagePlan
+from components.serving.autoscaler import supporting
+from planner.serving.people import REQUEST, PagePlan
 from planner.types import Plan
 from stacks.gateway import WayIn
 from stacks.people_network import TARGETS
@@ -19,9 +20,10 @@ def deploy_people(
     plan: Plan, platform: Platform, services: Services, way_in: WayIn | None, config: pulumi.Config
 ) -> Mapping[str, pulumi.Output[str]]:
     """Register them, after the pages; their addresses by name, each when its route is there."""
-    wanted = plan.gateway.people if plan.gateway else None
-    if wanted is None or way_in is None:
+    gateway = plan.gateway
+    if gateway is None or gateway.people is None or way_in is None:
         return {}
+    wanted = gateway.people
     inside = pulumi.ResourceOptions(parent=platform.layer, providers=[platform.cluster.provider])
     namespace = services.namespaces[NAMESPACE]
     people = SignIn(
@@ -38,7 +40,8 @@ def deploy_people(
             secret=config.require_secret(wanted.secret),
             session_secret=config.require_secret(wanted.session_secret),
             tokens=bool(wanted.callers),
-            replicas=REPLICAS,
+            replicas=gateway.replicas,
+            scaling=supporting(gateway.replicas, gateway.most_replicas),
             millicores=REQUEST[0],
             memory_mib=REQUEST[1],
             after=[platform.cluster.ready],

@@ -23,9 +23,9 @@ from stacks.platform_services import (
     Images,
     LocalDisks,
     LogStore,
-    MachineSensors,
     ObjectStore,
     People,
+    Reader,
     SharedFiles,
     Snapshots,
     Vault,
@@ -92,7 +92,8 @@ class Watching:
     """What watching the cluster takes here: parts of the `control_plane` whose metrics can be had, beside those of the
     API server, what keeps `logs`, and counters of nodes that the node exporter does not read. `audit` are files of
     control-plane nodes, below /var/log, that are logs too, None where the platform keeps them by itself. `targets` are
-    what else of the platform has metrics, and `sensors` registers what tells of the machines themselves.
+    what else of the platform has metrics, `sensors` registers what tells of the machines themselves, `files` what tells
+    of the shared file system.
     """
 
     control_plane: Sequence[ControlPlanePart]
@@ -100,7 +101,8 @@ class Watching:
     counters: NodeCounters | None = None
     audit: str | None = None
     targets: Sequence[Target] = ()
-    sensors: MachineSensors | None = None
+    sensors: Reader | None = None
+    files: Reader | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

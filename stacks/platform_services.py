@@ -101,8 +101,8 @@ class LogStore(Protocol):
         ...
 
 
-class MachineSensors(Protocol):
-    """What tells of power supplies, fans and air of the machines."""
+class Reader(Protocol):
+    """What reads for Prometheus what no exporter of the cluster has."""
 
     def watch(self, *, namespace: pulumi.Input[str], opts: pulumi.ResourceOptions) -> Target:
         """Register it; where its metrics are."""

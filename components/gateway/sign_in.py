@@ -17,6 +17,7 @@ import pulumi_kubernetes as k8s
 from components._base import Component, physical_name
 from components.platform.confinement import NOBODY, confined
 from components.platform.servers import service_of
+from components.serving.autoscaler import Scaling, autoscaled
 
 NAMESPACE, NAME, PORT = "people", "oauth2-proxy", 4180
 LABELS = {"app": NAME}
@@ -33,7 +34,8 @@ _STATIC = "static://202"
 class SignInArgs:
     """Whom the `issuer` vouches for and who is of one of the `groups` has a session of so many seconds. `secret` is the
     client's at the issuer, `session_secret` any text that nobody knows: sessions of another one are refused.
-    With `tokens` the doors of model servers ask as well, of whom brings an ID token of this client's.
+    With `tokens` the doors of model servers ask as well, of whom brings an ID token of this client's. There are
+    `replicas` pods, or as many as `scaling` says: sessions are the browsers', so any of them answers.
     """
 
     namespace: pulumi.Input[str]
@@ -51,6 +53,7 @@ class SignInArgs:
     millicores: int
     memory_mib: int
     after: Sequence[pulumi.Resource]
+    scaling: Scaling | None = None
 
 
 class SignIn(Component):
@@ -62,6 +65,19 @@ class SignIn(Component):
     def __init__(self, name: str, args: SignInArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
         deployment = self._deployment(args, self._secret(args))
+        metadata = k8s.meta.v1.ObjectMetaArgs(name=NAME, namespace=args.namespace)
+        k8s.policy.v1.PodDisruptionBudget(
+            self.named("disruption-budget"),
+            k8s.policy.v1.PodDisruptionBudgetInitArgs(
+                metadata=metadata,
+                spec=k8s.policy.v1.PodDisruptionBudgetSpecArgs(
+                    max_unavailable=1, selector=k8s.meta.v1.LabelSelectorArgs(match_labels=LABELS)
+                ),
+            ),
+            self.child(),
+        )
+        if args.scaling:
+            autoscaled(self, args.scaling, metadata=metadata, target=deployment)
         self.ready = service_of(self, "service", NAME, args.namespace, LABELS, ("http", PORT), deployment)
         self.register_outputs({"issuer": args.issuer})
 
@@ -112,7 +128,7 @@ class SignIn(Component):
             k8s.apps.v1.DeploymentInitArgs(
                 metadata=meta.ObjectMetaArgs(name=NAME, namespace=args.namespace, labels=LABELS),
                 spec=k8s.apps.v1.DeploymentSpecArgs(
-                    replicas=args.replicas,
+                    replicas=None if args.scaling else args.replicas,
                     selector=meta.LabelSelectorArgs(match_labels=LABELS),
                     template=core.PodTemplateSpecArgs(
                         metadata=meta.ObjectMetaArgs(labels=LABELS),

@@ -12,6 +12,7 @@ from typing import Any
 
 import pulumi
 
+from components.serving.autoscaler import Scaling, values
 from components.serving.entry import Entry
 
 CLASS = "traefik"
@@ -25,8 +26,8 @@ READ_SECONDS = 300
 
 @dataclass(frozen=True, kw_only=True)
 class TraefikArgs:
-    """`replicas` pods, published as `entry` says to `callers`. A pod that stops takes requests for `leave_seconds`,
-    until all have heard of it, and goes on with its streams for `drain_seconds`.
+    """`replicas` pods, or as many as `scaling` says, published as `entry` says to `callers`. A pod that stops takes
+    requests for `leave_seconds`, until all have heard of it, and goes on with its streams for `drain_seconds`.
     """
 
     entry: Entry
@@ -36,6 +37,7 @@ class TraefikArgs:
     memory_mib: int
     leave_seconds: int
     drain_seconds: int
+    scaling: Scaling | None = None
 
 
 def traefik_values(args: TraefikArgs) -> dict[str, Any]:
@@ -58,6 +60,7 @@ def traefik_values(args: TraefikArgs) -> dict[str, Any]:
             "replicas": args.replicas,
             "terminationGracePeriodSeconds": args.leave_seconds + args.drain_seconds + 5,
         },
+        **({"autoscaling": values(args.scaling)} if args.scaling else {}),
         "podDisruptionBudget": {"enabled": True, "maxUnavailable": 1},
         "topologySpreadConstraints": [
             {

@@ -28,9 +28,9 @@ LOOK_SECONDS = 60
 
 
 def sensors_files() -> dict[str, str]:
-    """Modules by name, with the one that reads documents, which the script finds beside it."""
+    """Modules by name, with those that read documents and serve samples, which the script finds beside it."""
     shared = Path(__file__).parents[2] / "redfish" / "__init__.py"
-    return {**node_files("sensors/*.py"), "redfish.py": shared.read_text(encoding="utf-8")}
+    return {**node_files("sensors/*.py", "exposed/*.py"), "redfish.py": shared.read_text(encoding="utf-8")}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,7 +32,7 @@ class Script:
     image: str
     directory: str
     files: Mapping[str, str]
-    command: Sequence[str]
+    command: Sequence[pulumi.Input[str]]
     labels: Mapping[str, str]
     memory: str
     grace_seconds: int | None = None

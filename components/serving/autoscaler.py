@@ -1,4 +1,5 @@
-"""What changes the replicas of a Deployment: a HorizontalPodAutoscaler on metrics of its own pods (Q08, J12, DC11).
+"""What changes the replicas of a Deployment: a HorizontalPodAutoscaler on metrics of its own pods, or on how much they
+use of the processors that they ask for (Q08, J12, DC11).
 
 Of several metrics the one that asks for most replicas wins. Where one cannot be had the HPA still adds replicas by the
 others and takes none away, and without all of them it leaves the Deployment as it is (Kubernetes documentation,
@@ -6,7 +7,8 @@ horizontal pod autoscaling, "Scaling on multiple metrics"). The Deployment state
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import pulumi_kubernetes as k8s
 
@@ -20,14 +22,52 @@ class Scaling:
 
     A replica is added when the metrics have asked for it for `up_seconds`, and one more each so many seconds; one is
     taken away when they have asked for fewer for `down_seconds`, likewise. Loading a replica takes minutes: what is
-    added for a short peak comes too late for it, and what is given up early is missed at the next one.
+    added for a short peak comes too late for it, and what is given up early is missed at the next one. `cpu_percent` is
+    what each pod should use of its request on average, None where that says nothing of its load.
     """
 
     least: int
     most: int
-    targets: Mapping[str, str]
+    targets: Mapping[str, str] = field(default_factory=dict)
     up_seconds: int
     down_seconds: int
+    cpu_percent: int | None = None
+
+
+SUPPORTING_PERCENT, SUPPORTING_UP_SECONDS, SUPPORTING_DOWN_SECONDS = 70, 15, 600
+"""Of services that start in seconds: a pod more before its processors are the limit, and none taken away in a lull, as
+its streams would have to end (assumed)."""
+
+
+def supporting(least: int, most: int) -> Scaling | None:
+    """Of a service beside the models that keeps nothing; None where its replicas are fixed."""
+    if most == least:
+        return None
+    return Scaling(
+        least=least,
+        most=most,
+        up_seconds=SUPPORTING_UP_SECONDS,
+        down_seconds=SUPPORTING_DOWN_SECONDS,
+        cpu_percent=SUPPORTING_PERCENT,
+    )
+
+
+def values(scaling: Scaling) -> dict[str, Any]:
+    """The same in the values of a chart that hands them on to the API as they are; by `cpu_percent` alone."""
+    target = {"type": "Utilization", "averageUtilization": scaling.cpu_percent}
+    return {
+        "enabled": True,
+        "minReplicas": scaling.least,
+        "maxReplicas": scaling.most,
+        "metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": target}}],
+        "behavior": {
+            name: {
+                "stabilizationWindowSeconds": seconds,
+                "policies": [{"type": "Pods", "value": 1, "periodSeconds": seconds}],
+            }
+            for name, seconds in (("scaleUp", scaling.up_seconds), ("scaleDown", scaling.down_seconds))
+        },
+    }
 
 
 def autoscaled(
@@ -45,7 +85,10 @@ def autoscaled(
                 ),
                 min_replicas=scaling.least,
                 max_replicas=scaling.most,
-                metrics=[_of_pods(name, quantity) for name, quantity in scaling.targets.items()],
+                metrics=[
+                    *(_of_pods(name, quantity) for name, quantity in scaling.targets.items()),
+                    *([_of_processors(scaling.cpu_percent)] if scaling.cpu_percent else []),
+                ],
                 behavior=scale.HorizontalPodAutoscalerBehaviorArgs(
                     scale_up=_one_each(scaling.up_seconds), scale_down=_one_each(scaling.down_seconds)
                 ),
@@ -62,6 +105,16 @@ def _of_pods(name: str, quantity: str) -> k8s.autoscaling.v2.MetricSpecArgs:
         pods=scale.PodsMetricSourceArgs(
             metric=scale.MetricIdentifierArgs(name=name),
             target=scale.MetricTargetArgs(type="AverageValue", average_value=quantity),
+        ),
+    )
+
+
+def _of_processors(percent: int) -> k8s.autoscaling.v2.MetricSpecArgs:
+    scale = k8s.autoscaling.v2
+    return scale.MetricSpecArgs(
+        type="Resource",
+        resource=scale.ResourceMetricSourceArgs(
+            name="cpu", target=scale.MetricTargetArgs(type="Utilization", average_utilization=percent)
         ),
     )
 

@@ -12,16 +12,19 @@ from components.platform.confinement import confined_values
 from components.platform.node_files import node_files
 from components.platform.pods import SHM, PodShape
 from components.platform.taints import GATE_KEY, GPU_PRODUCT_KEY, POOL_KEY, Taint, tolerations
+from components.training.trainer import trainer_files
 
 SCRIPTS, PLAN_DIRECTORY, FILES = "/opt/gpucluster/gates", "/etc/gpucluster/gate", "/gate"
 IDENTITY = "/var/run/secrets/kubernetes.io/serviceaccount"
 PORT = 29_400
 NEWCOMERS_KEY = "gpucluster/gate-newcomers"
+BENCHMARK_STEPS, BENCHMARK_SECONDS = 25, 300
+"""Of training: a step takes about a second, and the model's weights are made up first (assumed)."""
 
 
-def gate_files() -> dict[str, str]:
-    """Modules of the gate by name."""
-    return node_files("gates/*.py")
+def gate_files(*, trains: bool = False) -> dict[str, str]:
+    """Modules of the gate by name, and those of the trainer where nodes train."""
+    return {**(trainer_files() if trains else {}), **node_files("gates/*.py")}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,13 +55,23 @@ class GatePairs:
 
 
 @dataclass(frozen=True, kw_only=True)
+class GateBenchmark:
+    """Training on one node: `words` of the trainer, the `model`, and the rate to expect in tokens per second."""
+
+    model: str
+    words: Sequence[str]
+    tokens_per_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class GateArgs:
     """A gate of `nodes` pods of `shape` on the pool's nodes, in the `image` of what is to run there.
 
     Each GPU has `links` of NVLink, 0 where nobody counts them. All ranks must use `provider` by `devices` of a node.
     `storage_mib` go to the claim and back, whose rates for a node are `write_gb_per_s` and `read_gb_per_s`. `files` are
     the script's, by name. It ends after `seconds`. `after` is what shows that GPUs work. A verdict holds for
-    `expiry_days`, which a pod of the image `asker` enforces; without it they do not expire.
+    `expiry_days`, which a pod of the image `asker` enforces; without it they do not expire. With `benchmark` each node
+    trains, too.
     """
 
     pool: str
@@ -85,6 +98,7 @@ class GateArgs:
     asker: str
     expiry_days: int | None = None
     links: int = 0
+    benchmark: GateBenchmark | None = None
 
 
 def demanded(args: GateArgs) -> dict[str, Any]:
@@ -115,7 +129,20 @@ def demanded(args: GateArgs) -> dict[str, Any]:
             "read_gb_per_s": args.read_gb_per_s,
         },
     }
+    if args.benchmark:
+        plan["benchmark"] = _benchmark(args.benchmark, args.shape.gpus)
     return {"digest": digest(plan, args.image), **plan}
+
+
+def _benchmark(asked: GateBenchmark, gpus: int) -> dict[str, Any]:
+    """What a node starts, whose rate is the median of its steps."""
+    begin = ["torchrun", "--standalone", f"--nproc-per-node={gpus}", f"{SCRIPTS}/train.py"]
+    return {
+        "model": asked.model,
+        "words": [*begin, *asked.words, f"--steps={BENCHMARK_STEPS}"],
+        "tokens_per_s": round(asked.tokens_per_s),
+        "seconds": BENCHMARK_SECONDS,
+    }
 
 
 def digest(*values: Any) -> str:

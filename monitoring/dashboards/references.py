@@ -73,7 +73,8 @@ class StorageReference:
 @dataclass(frozen=True, kw_only=True)
 class References:
     """A stack as planned, by name. `usd_per_hour` is what all of it is expected to cost, `budget_usd_per_hour` what it
-    may; `facility_kw` what the room gives on on-premises racks, `pue` with how much of it beside the machines.
+    may; `facility_kw` what the room gives on on-premises racks, `pue` with how much of it beside the machines. `rates`:
+    the servers of the shared file system are asked for theirs.
     """
 
     nodes: int
@@ -87,3 +88,4 @@ class References:
     budget_usd_per_hour: float | None = None
     facility_kw: float | None = None
     pue: float | None = None
+    rates: bool = False

@@ -18,7 +18,10 @@ def storage(plan: References) -> Dashboard:
         variables=(Variable(name="node", label="node", metric="gpucluster:node:pool"),),
         sections=(
             Section(title="Filling", panels=_filling()),
-            Section(title="Speed", panels=(*_nodes(plan), *(_ceph() if ceph else ()))),
+            Section(
+                title="Speed",
+                panels=(*(_servers(plan) if plan.rates else ()), *_nodes(plan), *(_ceph() if ceph else ())),
+            ),
             Section(title="Copies", panels=_copies()),
         ),
     )
@@ -60,6 +63,45 @@ def _filling() -> tuple[Panel, ...]:
                 )
             ],
             bounds=bounds("node-disk", "free", below=True),
+            most=1,
+        ),
+    )
+
+
+def _servers(plan: References) -> tuple[Panel, ...]:
+    """What the file system's servers tell, where somebody asks them."""
+    shared = plan.storage
+    return (
+        Panel(
+            title="Shared file system, read and written",
+            description="As its servers tell. At the dashed line it is the limit, whatever the nodes could do.",
+            unit=Unit.BYTES_PER_SECOND,
+            queries=[
+                Query(expr="gpucluster:shared_files:bytes_per_second", legend="{{file_system}} {{operation}}"),
+                *([line("planned rate", shared.read_gb_per_s * _BYTES_PER_GB)] if shared else ()),
+            ],
+        ),
+        Panel(
+            title="Part of the file system's rate",
+            description="Reads and writes together, against the planned rate: near 100 % steps wait for data.",
+            unit=Unit.PART,
+            queries=[Query(expr="gpucluster:shared_files:rate_ratio", legend="{{file_system}}")],
+            bounds=bounds("shared-files-busy", "part"),
+        ),
+        Panel(
+            title="Operations of the file system",
+            description="Many operations of metadata and few bytes: small files, pack them into larger ones.",
+            unit=Unit.PER_SECOND,
+            queries=[
+                Query(expr="gpucluster:shared_files:operations_per_second", legend="{{file_system}} {{operation}}")
+            ],
+        ),
+        Panel(
+            title="Fullest target",
+            description="One full OST fails writes while others have space: a file striped over one of them fills it.",
+            unit=Unit.PART,
+            queries=[Query(expr="gpucluster:shared_files:fullest_target_ratio", legend="{{file_system}}")],
+            bounds=bounds("shared-files-full", "used"),
             most=1,
         ),
     )

@@ -53,6 +53,53 @@ STORAGE = Subject(
             link="https://docs.aws.amazon.com/fsx/latest/LustreGuide/managing-storage-capacity.html",
         ),
         Failure(
+            id="shared-files-busy",
+            alert="SharedFilesBusy",
+            title="The shared file system is at its rate",
+            signal="Bytes that clients read and write a second, as the file system's servers tell"
+            " (monitoring.fileSystem), against the rate that the plan orders",
+            expression="gpucluster:shared_files:rate_ratio > $part",
+            limits={
+                "part": Threshold(
+                    value=0.9,
+                    unit="of the planned rate",
+                    source="assumed: FSx gives a file system its baseline and no more, so that what comes beyond waits"
+                    " (FSx for Lustre user guide, performance)",
+                )
+            },
+            span="15m",
+            severity="warning",
+            domains=("user",),
+            owner="platform",
+            summary="The shared file system {{ $labels.file_system }} has carried {{ $value | humanizePercentage }}"
+            " of its planned rate for 15 minutes.",
+            meaning="Steps wait for their data, and saves take longer than planned. The file system is the limit, not"
+            " a node.",
+            causes=(
+                "several runs start or save at once",
+                "data is read anew in each epoch instead of being staged on the nodes",
+                "a copy into or out of the file system",
+            ),
+            actions=(
+                Action(
+                    say="See whether they read or write",
+                    query="gpucluster:shared_files:bytes_per_second",
+                ),
+                Action(
+                    say="See which nodes move most",
+                    query="topk(10, sum by (node) (rate(node_network_receive_bytes_total[5m])))",
+                ),
+                Action(
+                    say="Stage the data on the nodes (data.staging of a run), or raise the file system's rate in the"
+                    " stack file and preview the change",
+                    command="make plan STACK=NAME && pulumi preview --stack NAME",
+                ),
+            ),
+            over="The rate is below the limit again.",
+            link="https://docs.aws.amazon.com/fsx/latest/LustreGuide/performance.html",
+            guards=("X05",),
+        ),
+        Failure(
             id="volume-full",
             alert="VolumeFull",
             title="A volume is filling up",

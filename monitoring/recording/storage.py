@@ -29,6 +29,28 @@ STORAGE = Group(
             " node_filesystem_size_bytes)",
             labels=("device",),
         ),
+        # Of who keeps the file system, where somebody asks (monitoring.fileSystem).
+        Recording(
+            name="gpucluster:shared_files:bytes_per_second",
+            expression="max by (file_system, operation) (shared_files_bytes_per_second)",
+            labels=("file_system", "operation"),
+        ),
+        Recording(
+            name="gpucluster:shared_files:operations_per_second",
+            expression="max by (file_system, operation) (shared_files_operations_per_second)",
+            labels=("file_system", "operation"),
+        ),
+        Recording(
+            name="gpucluster:shared_files:rate_ratio",
+            expression="sum by (file_system) (gpucluster:shared_files:bytes_per_second) /"
+            " max by (file_system) (shared_files_rate_bytes_per_second)",
+            labels=("file_system",),
+        ),
+        Recording(
+            name="gpucluster:shared_files:fullest_target_ratio",
+            expression="max by (file_system) (shared_files_fullest_target_ratio)",
+            labels=("file_system",),
+        ),
         _ceph_latency("read", "r"),
         _ceph_latency("write", "w"),
         Recording(

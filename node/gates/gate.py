@@ -83,7 +83,8 @@ def alone(plan: Mapping[str, Any], out: Path, run: Run = tool, system: Path = SY
 
         found.append(read(verdicts.PROVIDER, networks))
     inside = [each for each in plan["tests"] if each["nodes"] == 1]
-    return found + judged(inside, lambda _: _text(out / INSIDE, said))
+    found += judged(inside, lambda _: _text(out / INSIDE, said))
+    return found + training(plan, run)
 
 
 def between(
@@ -129,6 +130,18 @@ def _counts(system: Path) -> dict[tuple[str, str], int]:
         return cards.counts(system)
     except results.UnreadableError:
         return {}
+
+
+def training(plan: Mapping[str, Any], run: Run = tool) -> list[Verdict]:
+    """How fast the node trains, where the plan asks. A trainer that cannot be read warns: images need not suit it."""
+    asked = plan.get("benchmark")
+    if not asked:
+        return []
+    said = run(*asked["words"], seconds=asked["seconds"])
+    try:
+        return [verdicts.trained(results.steps(said), asked["model"], asked["tokens_per_s"])]
+    except results.UnreadableError as error:
+        return [Verdict(verdicts.BENCHMARK, "warn", f"not measured: {error}")]
 
 
 def judged(tests: Sequence[Mapping[str, Any]], text: Callable[[Mapping[str, Any]], str]) -> list[Verdict]:

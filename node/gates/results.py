@@ -11,6 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+WARM_UP_STEPS = 5
+"""Of training, in which memory is found and programs of the GPU are chosen. Assumed."""
+
 
 class UnreadableError(ValueError):
     """The output is not that of a tool that ran to its end."""
@@ -29,6 +32,18 @@ _ROW = re.compile(
     r"\s*(\d+)\s+\d+\s+\w+\s+\w+\s+-?\d+\s+([\d.]+)\s+[\d.]+\s+([\d.]+)\s+(\d+|N/A)(?:\s+[\d.]+\s+[\d.]+\s+[\d.]+\s+(\d+|N/A))?\s*"
 )
 _AVERAGE = re.compile(r"# Avg bus bandwidth\s*:\s*([\d.]+)")
+
+
+def steps(text: str) -> list[float]:
+    """Tokens per second of each step of the reference trainer (node/trainer/train.py). Raises UnreadableError unless it
+    ended well.
+    """
+    if not re.search(r"^done after \d+ steps$", text, re.MULTILINE):
+        raise UnreadableError(f"the trainer did not end well: {_last(text)}")
+    found = re.findall(r"^step \d+ loss \S+ (\d+) tokens/s$", text, re.MULTILINE)
+    if len(found) <= WARM_UP_STEPS:
+        raise UnreadableError(f"the trainer told of {len(found)} steps only: {_last(text)}")
+    return [float(each) for each in found]
 
 
 def nccl_rows(text: str) -> list[Row]:

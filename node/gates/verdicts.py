@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,9 @@ CLOCK_LEAST = 0.7
 
 STORAGE_PART = 0.5
 """Of its share that a node reaches while all others measure too. Assumed: less is looked at, and stops nobody."""
+
+BENCHMARK, BENCHMARK_PART = "training", 0.7
+"""Of the forecast that a node reaches with a trainer that nobody tuned. Assumed: less warns, and stops nobody."""
 
 PROVIDER, MANAGER, PORTS, LINKS = "network provider", "fabric manager", "fabric ports", "NVLink"
 
@@ -43,6 +47,13 @@ def bandwidth(test: str, rows: Iterable[Row], size: int, warn: float | None, fai
         return Verdict(test, "pass", f"{row.bus_gb_per_s:g} GB/s at {size} bytes, recorded: nobody published a figure")
     state = "pass" if row.bus_gb_per_s >= warn else "warn" if row.bus_gb_per_s >= fail else "fail"
     return Verdict(test, state, f"{row.bus_gb_per_s:g} GB/s at {size} bytes; {warn:g} is right, {fail:g} the least")
+
+
+def trained(rates: Sequence[float], model: str, expected: float) -> Verdict:
+    """The median of a node's steps in tokens per second, beside what the plan expects: a forecast fails no node."""
+    rate = statistics.median(rates)
+    state = "pass" if rate >= BENCHMARK_PART * expected else "warn"
+    return Verdict(BENCHMARK, state, f"{rate:g} tokens/s of {model}; the plan expects {expected:g}")
 
 
 def provider(found: Mapping[int, Network], ranks: int, wanted: str, devices: int | None) -> Verdict:

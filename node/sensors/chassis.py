@@ -5,12 +5,12 @@ Source of members: DMTF Redfish schemas Power, Thermal, PowerSupply, Fan, Therma
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+
+import exposed
+from exposed import Sample
 
 from redfish import ROOT, Document, Reader, inside, link, number, rows, text
-
-Sample = tuple[str, Mapping[str, str], float]
 
 HELP = {
     "bmc_up": "Whether the controller of the node answered.",
@@ -70,13 +70,7 @@ def _air(reader: Reader, chassis: Document) -> Iterator[Sample]:
 
 def page(samples: Sequence[Sample]) -> str:
     """The samples as Prometheus reads them."""
-    lines: list[str] = []
-    for name, help_ in HELP.items():
-        lines += [f"# HELP {name} {help_}", f"# TYPE {name} gauge"]
-        for _, labels, value in (each for each in samples if each[0] == name):
-            told = ",".join(f"{key}={json.dumps(text, ensure_ascii=False)}" for key, text in labels.items())
-            lines.append(f"{name}{{{told}}} {value:g}")
-    return "\n".join(lines) + "\n"
+    return exposed.page(HELP, samples)
 
 
 def _well(part: Document) -> bool:

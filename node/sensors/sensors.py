@@ -18,12 +18,11 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any, NoReturn
 
-from chassis import Sample, page, read
+from chassis import page, read
+from exposed import Sample, served
 
 from redfish import ROOT, Document, Reader
 
@@ -151,26 +150,6 @@ class Watch:
         self._told[controller.node] = sentence
 
 
-def served(watch: Watch, address: str, port: int) -> ThreadingHTTPServer:
-    """Answers /metrics with what is known."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            known = self.path == "/metrics"
-            content = watch.text.encode() if known else b""
-            self.send_response(http.client.OK if known else http.client.NOT_FOUND)
-            self.send_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, format: str, *args: object) -> None: ...
-
-    server = ThreadingHTTPServer((address, port), Handler)
-    Thread(target=server.serve_forever, daemon=True).start()
-    return server
-
-
 def main(words: Sequence[str]) -> NoReturn:
     """Looks until it is ended."""
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
@@ -186,7 +165,7 @@ def main(words: Sequence[str]) -> NoReturn:
     controllers = [Controller(**each) for each in json.loads(asked.controllers.read_text(encoding="utf-8"))]
     authority = asked.authority.read_text(encoding="utf-8") if asked.authority else None
     watch = Watch(controllers, authority, asked.user, asked.password)
-    served(watch, "", asked.listen)
+    served(lambda: watch.text, "", asked.listen)
     while True:
         watch.look()
         time.sleep(asked.look_seconds)

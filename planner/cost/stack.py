@@ -18,7 +18,7 @@ class Traffic:
 
     Images of a node: PyTorch, vLLM and the operators, pulled once and renewed once in a month. Across zones go the API
     server's and the metrics' traffic of the system nodes; collectives and Lustre stay in the GPU zone. `home` is what
-    people keep in EFS, whose GB is the console's GiB.
+    people keep in EFS, whose GB is the console's GiB. `metrics` are those that CloudWatch is asked for.
     """
 
     nat_gb_per_node: float = 60
@@ -30,6 +30,7 @@ class Traffic:
     home_read_gb: float = 0
     home_written_gb: float = 0
     home_backed_up: bool = False
+    metrics: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,6 +178,10 @@ def _use(pools: Iterable[AwsPoolPlan], around: Around, rates: Mapping[str, Rate]
     yield _used("GB in S3", "storage", traffic.object_gb, rates["s3-gb-month"], basis)
     basis = f"{traffic.log_gb:g} GB of logs a month"
     yield _used("GB of logs a month", "monitoring", traffic.log_gb, rates["logs-gb"], basis)
+    if traffic.metrics:
+        basis = f"{traffic.metrics:,} metrics a month asked for at CloudWatch"
+        thousands = traffic.metrics / 1000
+        yield _used("thousands of metrics asked for a month", "monitoring", thousands, rates["metrics-thousand"], basis)
     if traffic.home_gb:
         yield from _home(traffic, rates)
     if each := traffic.flow_log_gb_per_node:
@@ -220,14 +225,14 @@ def _line(
     )
 
 
-def _used(name: str, layer: str, gb_per_month: float, rate: Rate, basis: str) -> PriceLine:
+def _used(name: str, layer: str, a_month: float, rate: Rate, basis: str) -> PriceLine:
     return PriceLine(
         name=name,
         purpose="traffic",
         layer=layer,
-        quantity=gb_per_month,
-        usd_per_hour=rate.usd * gb_per_month / HOURS_PER_MONTH,
-        low=rate.low * gb_per_month / HOURS_PER_MONTH,
-        high=rate.high * gb_per_month / HOURS_PER_MONTH,
+        quantity=a_month,
+        usd_per_hour=rate.usd * a_month / HOURS_PER_MONTH,
+        low=rate.low * a_month / HOURS_PER_MONTH,
+        high=rate.high * a_month / HOURS_PER_MONTH,
         basis=basis,
     )

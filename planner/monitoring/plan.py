@@ -57,7 +57,10 @@ def plan_monitoring(
         return None
     inventory = settings.inventory if isinstance(settings, MetalSettings) else None
     controllers = asked_for_sensors(inventory) if inventory else 0
-    looked_at = exporters(fleet(pools.values(), runs, services, queues, controllers), wanted.scrape_seconds)
+    looked_at = exporters(
+        fleet(pools.values(), runs, services, queues, controllers, file_system=wanted.file_system),
+        wanted.scrape_seconds,
+    )
     series = sum(each.series for each in looked_at)
     samples_per_s = sum(each.samples_per_s for each in looked_at)
     needed = needed_gib(samples_per_s, wanted.retention_days)
@@ -79,6 +82,7 @@ def plan_monitoring(
         alerts=_alerts(wanted.alerts),
         room=system_room(list(pools.values()), asked, optional(settings, list(pools.values()), gateway)),
         isolation=_isolation(wanted, pools),
+        file_system=wanted.file_system,
     )
 
 

@@ -13,7 +13,6 @@ from planner.external_secrets import CONTROLLER_REQUEST
 from planner.monitoring.types import PodRequest, Requests, SystemRoom
 from planner.pool_types import AwsPoolPlan, PoolPlan
 from planner.scaled import CONTROLLER_REQUEST as KARPENTER_REQUEST
-from planner.serving.people import REPLICAS as PEOPLE_REPLICAS
 from planner.serving.people import REQUEST as PEOPLE_REQUEST
 from planner.tracking import DATABASE_REQUEST, MLFLOW_REQUEST, has_mlflow
 
@@ -66,7 +65,7 @@ _SERVICES = (
 GATEWAY_REQUEST = (500, 256)
 """Millicores and MiB of a pod of the gateway, which keeps TLS and streams open and buffers nothing."""
 CERTIFICATES = _Pods("cert-manager, its webhook and injector", 30, 192)
-_PEOPLE = _Pods("what asks people who they are", *PEOPLE_REQUEST, PEOPLE_REPLICAS)
+_PEOPLE = _Pods("what asks people who they are", *PEOPLE_REQUEST)
 _KATIB = (_Pods("Katib", 200, 384), _Pods("the trials' database", 250, 1024))
 _SEARCH = _Pods("an experiment's algorithm", 200, 512)
 """As they are registered (components/kubeflow); an algorithm's service goes when its experiment has ended."""
@@ -74,6 +73,7 @@ _SEARCH = _Pods("an experiment's algorithm", 200, 512)
 _TRACKING = (_Pods("MLflow", *MLFLOW_REQUEST), _Pods("the tracker's database", *DATABASE_REQUEST))
 _OUTSIDE = _Pods("External Secrets", *CONTROLLER_REQUEST)
 _ISOLATION = _Pods("what isolates broken nodes", 100, 128)
+_FILE_SYSTEM = _Pods("what reads the file system's rates", 100, 128)
 _KARPENTER = _Pods("Karpenter", *KARPENTER_REQUEST, 2)
 _PIPELINES = (
     _Pods("Kubeflow Pipelines", 600, 2048),
@@ -87,9 +87,9 @@ def optional(settings: Settings, pools: Sequence[PoolPlan], gateway: GatewayPlan
     """What runs on the system pools because this stack file asks for it. Steps of pipelines are no part of it."""
     training, found = settings.training, list[_Pods]()
     if gateway:
-        found += [_Pods("gateway", *GATEWAY_REQUEST, gateway.replicas), CERTIFICATES]
+        found += [_Pods("gateway", *GATEWAY_REQUEST, gateway.most_replicas), CERTIFICATES]
     if gateway and gateway.people:
-        found.append(_PEOPLE)
+        found.append(_PEOPLE._replace(replicas=gateway.most_replicas))
     if training.experiments:
         found += [*_KATIB, _SEARCH._replace(replicas=len(training.experiments))]
     if has_mlflow(training):
@@ -100,6 +100,8 @@ def optional(settings: Settings, pools: Sequence[PoolPlan], gateway: GatewayPlan
         found.append(_OUTSIDE)
     if settings.monitoring and settings.monitoring.isolation:
         found.append(_ISOLATION)
+    if settings.monitoring and settings.monitoring.file_system:
+        found.append(_FILE_SYSTEM)
     if any(isinstance(pool, AwsPoolPlan) and pool.scaled for pool in pools):
         found.append(_KARPENTER)
     return found

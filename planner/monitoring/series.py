@@ -46,6 +46,9 @@ _RULES_PER_CONTAINER, _RULES_PER_NODE, _RULES_PER_GPU, _RULES = 8, 16, 6, 500
 _PER_MACHINE = 32
 """Of a machine whose controller is asked (node/sensors/sensors.py): up to eight supplies, twenty fans, two inlets."""
 
+_PER_FILE_SYSTEM = 9
+"""Of a file system whose rates are read (node/file_system/rates.py)."""
+
 _DAEMONS, _DAEMON_CONTAINERS = 8, 15
 """Of every node: network, proxy, pod identity, two volume drivers of three containers, health agent, two exporters."""
 _GPU_DAEMONS, _GPU_DAEMON_CONTAINERS = 7, 8
@@ -74,6 +77,7 @@ class Fleet:
     replicas: int
     queues: int
     controllers: int = 0
+    file_systems: int = 0
 
 
 def fleet(
@@ -82,6 +86,8 @@ def fleet(
     services: Mapping[str, ServicePlan],
     queues: int,
     controllers: int = 0,
+    *,
+    file_system: bool = False,
 ) -> Fleet:
     """Count what the plan deploys; so many `controllers` of machines are asked for their sensors. Where GPUs are
     cut into slices, each slice counts as a GPU.
@@ -104,6 +110,7 @@ def fleet(
         replicas=replicas,
         queues=queues,
         controllers=controllers,
+        file_systems=int(file_system),
     )
 
 
@@ -136,6 +143,7 @@ def _exporters(seen: Fleet, scrape_s: int) -> Iterator[ExporterPlan]:
     yield each("training-operator", 1, _TRAINING_OPERATOR)
     yield each("vllm", seen.replicas, seen.replicas * _VLLM, VLLM_S)
     yield each("sensors", min(seen.controllers, 1), seen.controllers * _PER_MACHINE)
+    yield each("file system", seen.file_systems, seen.file_systems * _PER_FILE_SYSTEM)
     yield each("fluent-bit", seen.nodes, seen.nodes * _LOG_COLLECTOR)
     yield each("monitoring", 4, _OPERATOR + _PROMETHEUS + _ALERTMANAGER + _GRAFANA)
     yield each("rules", 1, rules + _RULES, RULES_S)

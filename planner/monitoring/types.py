@@ -108,7 +108,8 @@ class IsolationPlan:
 @dataclass(frozen=True, kw_only=True)
 class MonitoringPlan:
     """Prometheus and what it looks at. Of a disk of `disk_gib` it may fill `retention_size_gib`, and `needed_gib` is
-    what the samples of `retention_days` take. Alertmanager's disk holds silences and what it told whom.
+    what the samples of `retention_days` take. Alertmanager's disk holds silences and what it told whom. With
+    `file_system` the rates of the shared one are read.
     """
 
     retention_days: int
@@ -126,3 +127,4 @@ class MonitoringPlan:
     alerts: AlertsPlan
     room: SystemRoom
     isolation: IsolationPlan | None
+    file_system: bool = False

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable
 
+from planner.benchmarks import MODELS
 from planner.draft import Draft, rule, warning
 from planner.findings import Observation
+from planner.gating import measures
 from planner.rules.known import Seen, known_runs
 from planner.training.advice import smallest_change, smallest_world
 
@@ -100,3 +102,24 @@ def _what_fits(seen: Seen) -> tuple[str, str]:
     if least is not None:
         return "nodes", f"it fits from {least[0]} nodes on, with {', '.join(least[1])}"
     return "model", "no number of nodes is enough; raise parallelism.context, or take GPUs with more memory"
+
+
+@warning(
+    "O08 PF16",
+    formula="one of the models of the benchmark fits a node of each pool that is measured",
+    source="planner/training/memory.py",
+)
+def benchmark_fits(draft: Draft) -> Iterable[Observation]:
+    """Nodes that no model of the benchmark fits are measured without training."""
+    gates = draft.settings.training.gates
+    if gates is None or not gates.benchmark:
+        return
+    for name in dict.fromkeys(run.pool for run in draft.runs.values()):
+        if name not in draft.benchmarks and measures(draft.pools[name]):
+            yield Observation(
+                path="training.gates.benchmark",
+                sentence=f"a node of pool {name} holds none of {', '.join(MODELS)} while it trains, so its gate does "
+                "not train",
+                remedy="remove benchmark, or take GPUs with more memory",
+                subject=name,
+            )

@@ -32,7 +32,8 @@ class AcmePlan:
 @dataclass(frozen=True, kw_only=True)
 class RoutePlan:
     """A public service or Triton server. Each pod of the gateway counts by itself, so each lets its part of the limit
-    through: `pod_requests_per_minute`, of which `pod_burst` may come at once.
+    through: `pod_requests_per_minute`, of which `pod_burst` may come at once. Pods that load adds have as much each:
+    a part of the most there can be would refuse callers who keep to the limit while there are two.
     """
 
     service: str
@@ -46,8 +47,8 @@ class RoutePlan:
 class GatewayPlan:
     """One gateway for the services in `routes` and the pages of `people`. Its load balancer has a public address if
     `internet`, and lets in `callers` alone. Certificates are signed by `acme`, or by an authority of the stack's own
-    where that is None. A pod that stops takes requests for `leave_seconds` and goes on with its streams for
-    `drain_seconds`.
+    where that is None. It has `replicas` pods and `most_replicas` under load, as what signs people in has. A pod that
+    stops takes requests for `leave_seconds` and goes on with its streams for `drain_seconds`.
     """
 
     domain: str
@@ -55,6 +56,7 @@ class GatewayPlan:
     callers: tuple[str, ...]
     acme: AcmePlan | None
     replicas: int
+    most_replicas: int
     leave_seconds: int
     drain_seconds: int
     routes: tuple[RoutePlan, ...]
@@ -97,6 +99,7 @@ def plan_gateway(
         if issuer.email
         else None,
         replicas=REPLICAS,
+        most_replicas=wanted.max_replicas or REPLICAS,
         leave_seconds=LEAVE_SECONDS,
         drain_seconds=max((drains[each.name] for each in public), default=0),
         routes=tuple(

@@ -10,9 +10,6 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from settings.people import Page, People
 
-REPLICAS = 2
-"""Pods that ask people who they are: one goes on while the other's node is replaced; sessions are the browsers'."""
-
 REQUEST = (50, 64)
 """Millicores and MiB of such a pod."""
 

@@ -26,6 +26,7 @@ def test_rates_carry_unit_range_day_and_source() -> None:
         "efs-write-gb": Per.GB,
         "efs-backup-gb-month": Per.GB_MONTH,
         "logs-gb": Per.GB,
+        "metrics-thousand": Per.THOUSAND,
     }
     assert all(rate.low <= rate.usd <= rate.high and rate.source and rate.as_of.year >= 2026 for rate in RATES.values())
     assert (RATES["nat-gb"].usd, RATES["s3-gb-month"].usd) == (0.045, 0.023)

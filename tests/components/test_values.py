@@ -37,6 +37,7 @@ from components.platform.pods import PodShape
 from components.platform.taints import Taint, label_value, pool_labels, pool_taints, tolerations_of_all_pools
 from components.platform.volcano import volcano_values
 from components.serving.arguments import compiled_path
+from components.serving.autoscaler import supporting
 from components.serving.door import beside
 from components.serving.entry import Entry
 from components.serving.keys import templates
@@ -176,6 +177,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "smoke-questions": lambda: questions([f"{'m' * 51}-b"]),
     "tolerations-of-all-pools": lambda: tolerations_of_all_pools([Taint(key="own", value="x", effect="NoExecute")]),
     "traefik": lambda: traefik_values(TRAEFIK),
+    "traefik-under-load": lambda: traefik_values(replace(TRAEFIK, scaling=supporting(3, 9)))["autoscaling"],
     "volcano": lambda: volcano_values("1.2.3"),
     "volcano-near": lambda: volcano_values("1.2.3", near=True),
 }

@@ -10,6 +10,7 @@ from components.aws.bucket import Bucket, BucketArgs
 from components.aws.capacity import CapacityBlock, HeldCapacity
 from components.aws.cluster import Cluster
 from components.aws.devices import efa_network
+from components.aws.file_system_rates import FileSystemRates
 from components.aws.flow_logs import FlowLogs
 from components.aws.home import HomeFiles
 from components.aws.keys import Keys, KeysArgs
@@ -48,7 +49,7 @@ from components.platform.pods import PodNetwork, PodShape
 from components.platform.queues import Queues, QueuesArgs, QueueSpec
 from components.platform.taints import GPU_TAINT, Taint
 from components.serving.arguments import Directory, LoraModule
-from components.serving.autoscaler import Scaling
+from components.serving.autoscaler import Scaling, supporting
 from components.serving.door import Door
 from components.serving.door_rules import TRITON, VLLM
 from components.serving.hub import HubCopy
@@ -94,6 +95,7 @@ from tests.components.samples import (
     network_args,
     page_args,
     pool_args,
+    rates_args,
     service_args,
     sign_in_args,
     smoke_args,
@@ -245,6 +247,7 @@ VARIANTS: Mapping[str, Make] = {
         ),
         opts,
     ),
+    "rates-china": lambda opts: FileSystemRates("sample", rates_args(region="cn-north-1", partition="aws-cn"), opts),
     "lustre-persistent": lambda opts: Lustre(
         "sample",
         lustre_args(
@@ -417,6 +420,7 @@ VARIANTS: Mapping[str, Make] = {
         ),
         opts,
     ),
+    "sign-in-under-load": lambda opts: SignIn("sample", sign_in_args(scaling=supporting(2, 6)), opts),
     "sign-in-at-another-issuer": lambda opts: SignIn(
         "sample",
         sign_in_args(

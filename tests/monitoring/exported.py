@@ -78,6 +78,7 @@ EXPORTERS = (
                 "node_infiniband_port_discards_transmitted_total",
                 "node_infiniband_port_errors_received_total",
                 "node_infiniband_symbol_error_total",
+                "node_network_receive_bytes_total",
                 "node_network_receive_errs_total",
                 "node_network_transmit_errs_total",
                 "node_pressure_io_waiting_seconds_total",
@@ -193,6 +194,18 @@ EXPORTERS = (
         version="of this project",
         source="node/sensors/sensors.py, from DMTF Redfish schemas Power, Thermal, PowerSupply, Fan and ThermalMetrics",
         metrics=_all(GAUGE, "bmc_fan_ok", "bmc_inlet_celsius", "bmc_power_supply_ok", "bmc_power_watts", "bmc_up"),
+    ),
+    Exporter(
+        name="file system",
+        version="of this project",
+        source="node/file_system/rates.py, from what FSx for Lustre tells CloudWatch",
+        metrics=_all(
+            GAUGE,
+            "shared_files_bytes_per_second",
+            "shared_files_fullest_target_ratio",
+            "shared_files_operations_per_second",
+            "shared_files_rate_bytes_per_second",
+        ),
     ),
     Exporter(
         name="prometheus",

@@ -115,6 +115,7 @@ def exporters(run: str, service: str, *, hours: float) -> Exporters:
     for node in TRAINERS:
         _fabric(all_, node)
     _pods(all_, run, service)
+    _file_system(all_)
     _run(all_, run, start)
     for replica in range(2):
         _server(all_, service, replica)
@@ -222,6 +223,16 @@ def _node(all_: Exporters, node: str) -> None:
         all_.add(f"node_disk_{what}_bytes_total", rising(wave(8e8, 6e8, 1800, 0, node + what)), **nvme)
     all_.add("node_disk_io_time_seconds_total", rising(wave(0.4, 0.2, 1800, 0, node)), **nvme)
     all_.add("node_hwmon_temp_celsius", wave(58, 5, 4000, 1, node), chip="coretemp", sensor="temp1", **of)
+
+
+def _file_system(all_: Exporters) -> None:
+    of = {"file_system": "fs-1", "job": "file-system"}
+    all_.add("shared_files_rate_bytes_per_second", 3e9, **of)
+    all_.add("shared_files_fullest_target_ratio", 0.63, **of)
+    for operation, mean in (("read", 1.2e9), ("write", 6e8)):
+        all_.add("shared_files_bytes_per_second", wave(mean, 5e8, 1800, 5e7, operation), operation=operation, **of)
+        all_.add("shared_files_operations_per_second", wave(2000, 900, 1800, 50, operation), operation=operation, **of)
+    all_.add("shared_files_operations_per_second", wave(300, 200, 1800, 20, "m"), operation="metadata", **of)
 
 
 def _machine(all_: Exporters, node: str) -> None:

@@ -230,6 +230,19 @@ def _platform() -> Iterator[tuple[str, str]]:
         yield series(f"ceph_osd_op_{operation}_latency_count", ceph_daemon="osd.0"), rising(3_000)
 
 
+def file_system(metric: str, **more: str) -> str:
+    """A series of what asks for the file system's rates."""
+    return series(f"shared_files_{metric}", file_system="fs-1", job="file-system", namespace="monitoring", **more)
+
+
+def _file_system() -> Iterator[tuple[str, str]]:
+    yield file_system("rate_bytes_per_second"), still(1e9)
+    yield file_system("fullest_target_ratio"), still(0.5)
+    for operation in ("read", "write"):
+        yield file_system("bytes_per_second", operation=operation), still(2e8)
+        yield file_system("operations_per_second", operation=operation), still(200)
+
+
 def bmc(metric: str, node: str, **more: str) -> str:
     """A series of what reads controllers."""
     return series(metric, node=node, job="sensors", namespace="monitoring", **more)
@@ -247,7 +260,7 @@ def _machine(node: str, supplies: int) -> Iterator[tuple[str, str]]:
 
 def healthy() -> Series:
     """Every series of the cluster."""
-    made = dict(_fabric()) | dict(_workloads()) | dict(_platform())
+    made = dict(_fabric()) | dict(_workloads()) | dict(_platform()) | dict(_file_system())
     for node, (pool, gpus) in NODES.items():
         made |= dict(_node(node, pool, gpus)) | dict(_gpus(node, gpus))
         made |= dict(_machine(node, gpus))

@@ -6,9 +6,10 @@ from types import ModuleType, SimpleNamespace
 
 import measure
 import pytest
-from results import Clock, Network, Port, Row, UnreadableError, clocks, nccl_rows, networks, nvlinks
+from gate import training
+from results import Clock, Network, Port, Row, UnreadableError, clocks, nccl_rows, networks, nvlinks, steps
 from results import ports as read_ports
-from verdicts import Verdict, bandwidth, clock, links, ports, provider, worst
+from verdicts import Verdict, bandwidth, clock, links, ports, provider, trained, worst
 
 NCCL = """\
 # nThread 1 nGpus 1 minBytes 1073741824 maxBytes 8589934592 step: 8(factor) warmup iters: 5 iters: 20 agg iters: 1
@@ -218,3 +219,46 @@ def test_stages_send_to_the_next_rank_and_hear_from_the_one_before(monkeypatch: 
 def test_bus_bandwidth_is_nccl_tests_own(operation: str, factor: float) -> None:
     """P24: doc/PERFORMANCE.md, for four ranks."""
     assert measure.bus_factor(operation, 4) == factor
+
+
+TRAINED = """\
+W1126 03:20:11.402000 1 torch/distributed/run.py:766] Setting OMP_NUM_THREADS environment variable for each process
+step 1 loss 11.9213 3120 tokens/s
+step 2 loss 11.8802 40110 tokens/s
+step 3 loss 11.7011 40200 tokens/s
+step 4 loss 11.5120 40150 tokens/s
+step 5 loss 11.3302 40190 tokens/s
+step 6 loss 11.1008 40210 tokens/s
+done after 6 steps
+"""
+"""As node/trainer/train.py prints it (Run._tell, Run.train), behind a warning of torchrun's."""
+
+
+def test_rates_of_steps_are_read_o08() -> None:
+    assert steps(TRAINED) == [3120, 40110, 40200, 40150, 40190, 40210]
+
+
+@pytest.mark.parametrize("lines", range(8))
+def test_training_that_was_cut_is_not_read(lines: int) -> None:
+    with pytest.raises(UnreadableError):
+        steps("\n".join(TRAINED.splitlines()[:lines]))
+
+
+@pytest.mark.parametrize(("expected", "state"), [(40_170, "pass"), (57_000, "pass"), (58_000, "warn"), (1e9, "warn")])
+def test_a_forecast_warns_and_fails_nobody_pf16(expected: float, state: str) -> None:
+    """PF16: the plan's own target, and the median of the steps, of which the first counts little."""
+    found = trained(steps(TRAINED), "llama-3-8b", expected)
+    assert (found.test, found.state) == ("training", state)
+    assert found.why.startswith("40170 tokens/s of llama-3-8b; the plan expects ")
+
+
+@pytest.mark.parametrize(
+    "said", ["torchrun is not in the image", "torch.OutOfMemoryError: CUDA out of memory", "", TRAINED[:200]]
+)
+def test_a_trainer_that_does_not_run_warns(said: str) -> None:
+    """The image is the run's, and need not suit it; what is wrong with the node the other lines say."""
+    asked = {"benchmark": {"words": ["torchrun"], "seconds": 300, "model": "m", "tokens_per_s": 1}}
+    (found,) = training(asked, lambda *_, **__: said)
+    assert found.state == "warn"
+    assert found.why.startswith("not measured: ")
+    assert training({}, lambda *_, **__: said) == []

@@ -78,3 +78,35 @@ def test_links_are_those_of_boards_that_join_all_gpus(gpu: str, count: int, link
     """D01: a bridge between two cards is bought apart, or not at all."""
     pool = planned("prod").pools["training"]
     assert nvlinks(replace(pool, gpu=GPUS[gpu], gpus_per_node=count)) == links
+
+
+TRAINS = {"training.gates": {"benchmark": True}}
+
+
+def test_nodes_train_the_largest_model_that_one_of_them_holds_o08() -> None:
+    """In the image of the pool's first run, which is something else; the forecast is a node's, not the run's."""
+    gate = planned("prod", TRAINS).measured["training"]
+    run = gate.benchmark
+    assert run
+    assert run.forecast
+    assert run.launch.architecture
+    assert (run.launch.architecture.name, run.pods, run.gpus, run.image) == ("llama-3-8b", 1, 8, gate.image)
+    assert 0.2 < run.forecast.tokens_per_s * 6 * 8.03e9 / (8 * 989e12) < 0.6
+    assert (run.saving, run.dataset, run.metrics_port, run.launch.steps) == (None, None, None, None)
+    assert planned("prod", ON).measured["training"].benchmark is None
+
+
+def test_small_gpus_train_a_small_model_or_none_o08() -> None:
+    """24 GB hold the smaller one's optimizer only where several GPUs share it."""
+    small, none = (
+        planned("dev", {**TRAINS, "pools.1.instanceType": kind, "pools.1.count": 2, "budget.maxHourlyUsd": 900})
+        for kind in ("g6.12xlarge", "g6.8xlarge")
+    )
+    run = small.measured["training"].benchmark
+    assert run
+    assert run.launch.architecture
+    assert run.launch.architecture.name == "llama-3.2-1b"
+    assert none.measured["training"].benchmark is None
+    (found,) = [each for each in none.findings if each.rule == "benchmark-fits"]
+    assert (found.severity, found.subject) == ("warning", "training")
+    assert "benchmark-fits" not in [each.rule for each in small.findings]

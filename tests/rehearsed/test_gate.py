@@ -19,7 +19,7 @@ import publish
 import pytest
 import verdicts
 
-from components.training.gate_pods import GatePairs, GateTest, demanded, gate_files
+from components.training.gate_pods import GateBenchmark, GatePairs, GateTest, demanded, gate_files
 from rehearsal.tests.inside.simulated import GPU, Node
 from rehearsed import gate as played
 from tests.components.samples import gate_args
@@ -132,6 +132,16 @@ def test_a_node_that_works_passes_every_line(measured: Measured) -> None:
     assert list(found) == ["fabric manager", "storage", "NVLink", "clocks", "network provider", "inside", "between"]
     assert found["NVLink"].why == "8 GPUs have 18 links each"
     assert found["network provider"].why == "all 8 ranks use efa by 32 devices"
+
+
+def test_a_node_that_trains_as_planned_passes_and_a_slow_one_is_warned_of_o08(measured: Measured) -> None:
+    """The real script reads what the trainer prints; the clock's own line fails the slow node."""
+    asked = GateBenchmark(model="llama-3-8b", words=["--model=llama-3-8b"], tokens_per_s=50_000)
+    found = measured(benchmark=asked)
+    assert failed(found) == {}
+    assert found["training"].why == "45000 tokens/s of llama-3-8b; the plan expects 50000"
+    slow = measured("gpu-slow", benchmark=asked)
+    assert (slow["training"].state, slow["clocks"].state) == ("warn", "fail")
 
 
 def test_links_that_are_fewer_than_the_model_has_fail_their_own_line(measured: Measured) -> None:

@@ -389,6 +389,9 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
     "fileSystem.throughputMbpsPerTib": _fsx("perUnitStorageThroughput"),
     "monitoring.alertsDiskGib": lambda graph: _claimed(_stack(graph, "alertmanager", "alertmanagerSpec", "storage")),
     "monitoring.diskGib": lambda graph: _claimed(_prometheus(graph, "storageSpec")),
+    "monitoring.fileSystem": lambda graph: any(
+        each.name == "monitors-file-system" for each in graph.resources.values()
+    ),
     "monitoring.isolation.most": _isolated,
     "monitoring.logDays": lambda graph: graph.one("pod-logs-group").inputs["retentionInDays"],
     "monitoring.requests.*.cpuMillicores": lambda graph, container: int(
@@ -598,6 +601,7 @@ ONLY_PLANNED: Mapping[str, str] = {
     "datasets.*.gb": "the file system's capacity is checked with it",
     "home.expectedGib": "what it costs: EFS takes as much as people write",
     "gates": "what nodes must reach; measured.*.tests are those that are measured in the cluster",
+    "measured.*.benchmark": "the words of its trainer, and the rate to expect (test_gate_pairs)",
     "measured.*.pairs.allRounds": "how many rounds would bring all nodes together",
     "measured.*.tests.*.gpus": "the nodes' GPUs, all of which take part",
     "measured.*.tests.*.threshold.expected": "what to expect of a healthy node",

@@ -175,6 +175,19 @@ def test_the_load_balancer_lets_callers_in_and_streams_end_by_themselves() -> No
     assert inside[f"{begin}-subnets"] != ",".join(public)
 
 
+def test_its_replicas_follow_load_only_where_the_stack_file_says_so_j12() -> None:
+    """Two otherwise. What one pod lets through of the services' limit stays: callers who keep to it are not refused."""
+    assert "autoscaling" not in graph().one("traefik-release").inputs["values"]
+    config = deepcopy(stack_config("dev"))
+    config["gpucluster:pools"][0]["count"] += 1
+    config["gpucluster:serving"]["gateway"] = {**GATEWAY, "maxReplicas": 5}
+    config["gpucluster:serving"]["services"][0] |= {"public": True, "requestsPerMinute": 90}
+    found = run_program(config, stack="dev")
+    scaling = found.one("traefik-release").inputs["values"]["autoscaling"]
+    assert (scaling["minReplicas"], scaling["maxReplicas"]) == (2, 5)
+    assert spec(found, "route-llama-3-8b-limit") == spec(graph(), "route-llama-3-8b-limit")
+
+
 def test_a_first_preview_renders_the_chart_before_monitors_are_served() -> None:
     """The chart refuses to make a monitor where none is served, which a preview of a new cluster finds."""
     metrics = graph().one("traefik-release").inputs["values"]["metrics"]["prometheus"]

@@ -50,6 +50,21 @@ def graph() -> Recorded:
     return run_program(config(), stack="dev")
 
 
+def test_who_asks_people_who_they_are_is_never_gone_and_may_follow_load_j12() -> None:
+    """A drain takes one pod at a time; an autoscaler is there only where the stack file says how many there may be."""
+    budget = graph().one("sign-in-disruption-budget").inputs["spec"]
+    deployment = graph().one("sign-in-deployment").inputs["spec"]
+    assert (budget["maxUnavailable"], budget["selector"]) == (1, deployment["selector"])
+    assert deployment["replicas"] == 2
+    assert not [each for each in graph().resources.values() if each.name == "sign-in-autoscaler"]
+    asked = config()
+    asked["gpucluster:serving"]["gateway"]["maxReplicas"] = 4
+    found = run_program(asked, stack="dev")
+    scaler = found.one("sign-in-autoscaler").inputs["spec"]
+    assert (scaler["minReplicas"], scaler["maxReplicas"]) == (2, 4)
+    assert "replicas" not in found.one("sign-in-deployment").inputs["spec"]
+
+
 @cache
 def with_tokens() -> Recorded:
     """A service is open to a group, by tokens of its members."""

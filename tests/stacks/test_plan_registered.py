@@ -140,6 +140,7 @@ def _gated() -> dict[str, Any]:
         "weekly": True,
         "expiryDays": 17,
         "history": True,
+        "benchmark": True,
     }
     return config
 

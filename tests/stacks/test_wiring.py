@@ -103,6 +103,15 @@ def test_pods_ask_for_what_is_planned() -> None:
         assert container(name)["resources"] == {"limits": limits, "requests": limits}
 
 
+def test_rates_are_asked_for_of_the_stacks_file_system_x05() -> None:
+    """In its region, against the capacity and the rate of the plan."""
+    words = dict(word.split("=", 1) for word in container("file-system-rates-deployment")["command"][2:])
+    assert words["--file-system"] == wired().one("lustre-file-system").id
+    assert words["--address"] == f"https://monitoring.{planned().deployment.region}.amazonaws.com"
+    assert int(words["--capacity"]) == planned().file_system.capacity_gib * 2**30
+    assert int(words["--rate"]) == round(planned().storage.read_gb_per_s * 1e9)
+
+
 def test_weights_have_the_planned_time_to_be_read_and_half_an_hour_more_to_be_copied() -> None:
     """And what it takes to compare them twice over: 16.06 GB at 0.3 GB/s."""
     service = planned().services["chat"]

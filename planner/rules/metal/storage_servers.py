@@ -207,3 +207,18 @@ def _reach(draft: MetalDraft, target: float) -> str:
     rate = max(group.nic.gbit_per_s for group in of_role(row.nics, NicRole.STORAGE))
     ports = ports_needed(target / servers.count, rate)
     return f"take {more} servers, or {ports} ports of {rate} Gb/s in each where drives allow it, or {lower}"
+
+
+@metal_rule(
+    "X05",
+    formula="monitoring.fileSystem only on platform aws",
+    source="FSx for Lustre user guide, Monitoring with Amazon CloudWatch",
+)
+def rates_of_fsx(draft: MetalDraft) -> Iterable[Observation]:
+    """Rates are asked for at CloudWatch, which knows of FSx alone; Ceph's metrics are read anyway."""
+    if draft.settings.monitoring is not None and draft.settings.monitoring.file_system:
+        yield Observation(
+            path="monitoring.fileSystem",
+            sentence="it reads FSx for Lustre, which is not on-premises",
+            remedy="remove fileSystem",
+        )

@@ -17,7 +17,7 @@ from tests.components.samples import (
     tracking,
     training,
 )
-from tests.components.samples.aws import KEY_ARN, flow_logs_args, home_args, lustre_args, network_args
+from tests.components.samples.aws import KEY_ARN, flow_logs_args, home_args, lustre_args, network_args, rates_args
 from tests.components.samples.aws_nodes import DEPLOYER, ENA, cluster_args, pool_args
 from tests.components.samples.common import CLI, Make, Options, built, done
 from tests.components.samples.gateway import page_args, sign_in_args
@@ -67,6 +67,7 @@ __all__ = [
     "page_args",
     "pipelines_store",
     "pool_args",
+    "rates_args",
     "service_args",
     "sign_in_args",
     "smoke_args",

@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+import pulumi
+
 from components.aws.block import BlockStorage, BlockStorageArgs
 from components.aws.bucket import Bucket, BucketArgs
 from components.aws.endpoints import Endpoints, EndpointsArgs
+from components.aws.file_system_rates import FileSystemRates, FileSystemRatesArgs
 from components.aws.flow_logs import FlowLogs, FlowLogsArgs
 from components.aws.home import HomeArgs, HomeFiles
 from components.aws.image_cache import CacheRuleSpec, ImageCache, ImageCacheArgs
@@ -57,6 +60,23 @@ def flow_logs_args(**changes: Any) -> FlowLogsArgs:
         "traffic": "ALL",
     }
     return FlowLogsArgs(**{**known, **changes})
+
+
+def rates_args(**changes: Any) -> FileSystemRatesArgs:
+    """Arguments of what reads a file system's rates."""
+    known: dict[str, Any] = {
+        "namespace": "monitoring",
+        "image": "python:3.13",
+        "files": {"rates.py": "import signing"},
+        "cluster_name": "lab",
+        "partition": "aws",
+        "region": "us-east-2",
+        "file_system_id": pulumi.Output.from_input("fs-1"),
+        "capacity_bytes": 1200 * 2**30,
+        "bytes_per_second": 240_000_000,
+        "after": [done("cluster")],
+    }
+    return FileSystemRatesArgs(**{**known, **changes})
 
 
 def lustre_args(**changes: Any) -> LustreArgs:
@@ -131,6 +151,7 @@ SAMPLES: Mapping[str, Make] = {
         KeysArgs(partition="aws", account_id="123456789012", region="us-east-2", log_group_prefix="/aws/eks/lab"),
         opts,
     ),
+    "rates": lambda opts: FileSystemRates("sample", rates_args(), opts),
     "lustre": lambda opts: Lustre("sample", lustre_args(), opts),
     "nfs-group": lambda opts: NfsGroup("sample", NfsGroupArgs(vpc_id="vpc-1", nodes_group_id="sg-1"), opts),
     "home": lambda opts: HomeFiles("sample", home_args(), opts),

@@ -1,7 +1,7 @@
 """Nodes, their fabric and storage."""
 
 from tests.monitoring.cases.case import Case
-from tests.monitoring.healthy import Series, condition, on_node, rising, series, still, then_rising, turns
+from tests.monitoring.healthy import Series, condition, file_system, on_node, rising, series, still, then_rising, turns
 
 _A = {"node": "gpu-a", "pool": "train"}
 _RUN = {"run": "pretrain", "pool": "train"}
@@ -97,6 +97,12 @@ NODES: dict[str, Case] = {
         },
         labels=(_RUN,),
         summary="Run pretrain trains on several nodes, but has sent almost nothing over the fabric for 5 minutes.",
+    ),
+    "shared-files-busy": Case(
+        firing={file_system("bytes_per_second", operation="read"): turns(2e8, 7.5e8, minute=3)},
+        silent={file_system("bytes_per_second", operation="read"): turns(2e8, 6.9e8, minute=3)},
+        labels=({"file_system": "fs-1"},),
+        summary="The shared file system fs-1 has carried 95% of its planned rate for 15 minutes.",
     ),
     "shared-files-full": Case(
         firing={on_node("node_filesystem_avail_bytes", "gpu-a", **_LUSTRE): turns(5e11, 1.5e11)},

@@ -210,3 +210,41 @@ def test_isolation_leaves_nodes_of_each_pool_u05() -> None:
 def test_what_isolates_needs_room_too() -> None:
     with_it, without = watched(monitoring={"isolation": {}}), watched()
     assert with_it.room.asked_cpu_millicores - without.room.asked_cpu_millicores == 100
+
+
+def test_pods_that_load_may_add_have_room_j12() -> None:
+    """Of 500 millicores each: the system pool holds all that there may be, or the plan is refused."""
+    gateway = {"domain": "llm.example.com", "issuer": {"kind": "private-ca"}, "callers": ["10.0.0.0/8"]}
+    few, many = (
+        planned("prod", {"monitoring": {}, "serving.gateway": {**gateway, **more}}).monitoring
+        for more in ({}, {"maxReplicas": 6})
+    )
+    assert few
+    assert many
+    assert many.room.asked_cpu_millicores - few.room.asked_cpu_millicores == 4 * 500
+
+
+def test_rates_of_the_file_system_are_planned_and_charged_x05() -> None:
+    """Eight metrics a minute at 0.01 USD a thousand: 350,400 in a month of 730 hours are 3.50 USD."""
+    asked, unasked = (planned("prod", {"monitoring": {"fileSystem": each}}) for each in (True, False))
+    assert asked.monitoring
+    assert unasked.monitoring
+    assert asked.prices.monthly - unasked.prices.monthly == pytest.approx(3.504, abs=0.02)
+    assert "350,400 metrics a month asked for at CloudWatch" in asked.prices.assumptions
+    assert asked.monitoring.series - unasked.monitoring.series == exporter(asked.monitoring, "file system").series
+    assert asked.monitoring.room.asked_memory_mib - unasked.monitoring.room.asked_memory_mib == 128
+    (found,) = findings("closed-without-endpoint", changes={**_CLOSED, "monitoring": {"fileSystem": True}})
+    assert (found.subject, found.path) == ("monitoring", "gpucluster:platform.network.endpoints")
+
+
+def test_who_has_no_fsx_does_not_ask_for_its_rates_x05() -> None:
+    (found,) = [each for each in planned_metal({"monitoring": {"fileSystem": True}}).findings if each.rule == _FSX]
+    assert (found.path, found.remedy) == ("gpucluster:monitoring.fileSystem", "remove fileSystem")
+    assert _FSX not in [each.rule for each in planned_metal({"monitoring": {}}).findings]
+
+
+_FSX = "rates-of-fsx"
+_CLOSED: dict[str, Any] = {
+    "platform.network.nat": "none",
+    "platform.network.endpoints": ["ec2", "ecr.api", "ecr.dkr", "sts", "eks-auth", "logs"],
+}
