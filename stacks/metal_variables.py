@@ -9,7 +9,13 @@ from catalogue.metal_types import Server
 from components.metal import kubelet
 from components.metal.bundle import chosen
 from planner.metal_types import MetalPlan
-from planner.nodes import EVICTION_MIB, METAL_MAX_PODS, kubelet_memory_mib, reserved_cpu_millicores
+from planner.nodes import (
+    EVICTION_MIB,
+    EXCLUSIVE_SPARE_MILLICORES,
+    METAL_MAX_PODS,
+    kubelet_memory_mib,
+    reserved_cpu_millicores,
+)
 from planner.pool_types import MetalPoolPlan
 from planner.site import HostPlan, SitePlan
 from stacks import metal_home as homes
@@ -185,6 +191,7 @@ def kubelet_patch(pool: MetalPoolPlan) -> str:
             eviction_mib=EVICTION_MIB,
             grace_s=_GRACE_S[pool.role],
             gpus=pool.gpus_per_node > 0,
+            exclusive_spare_millicores=EXCLUSIVE_SPARE_MILLICORES if pool.exclusive_cpus else 0,
         )
     )
 
