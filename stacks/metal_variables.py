@@ -142,14 +142,14 @@ def variables(
             return told | homes.variables(site, host)
         return told | (lustre.variables(site.lustre, host) if site.lustre else {})
     own = _of_node(site, host, pool) if pool else storage_node.variables(host)
-    return told | _of_any_node(plan, known) | own | membership(plan, site, host, cluster, known)
+    return told | _of_any_node(plan, host, known) | own | membership(plan, site, host, cluster, known)
 
 
-def _of_any_node(plan: MetalPlan, known: Known) -> dict[str, pulumi.Input[str]]:
+def _of_any_node(plan: MetalPlan, host: HostPlan, known: Known) -> dict[str, pulumi.Input[str]]:
     told: dict[str, pulumi.Input[str]] = {
         "PAUSE_IMAGE": plan.supply.image(release(plan).pause),
         "DOWNLOADS": _DOWNLOADS,
-        "DRAINED": "no",
+        "DRAINED": "yes" if host.drained else "no",
     }
     login = plan.supply.login
     if login is not None and known.registry_password is not None:

@@ -18,6 +18,9 @@ from components.aws.nodes import NodePool
 from components.aws.user_data import OwnImage, lustre_script, user_data
 from components.platform.taints import Taint, pool_taints, tolerations, tolerations_of_all_pools
 from planner.interfaces import layout
+from planner.nodes import allocatable_cpu_millicores
+from rehearsal.kubelet import hosts, nodeobject
+from rehearsal.tests.inside import facts
 from tests.components.samples import ENA, built, pool_args
 
 

@@ -289,6 +289,14 @@ def test_pods_of_a_pool_may_have_their_cpus_to_themselves_aa03() -> None:
     assert waiting.inputs["metadata"]["name"] in [each.get("configMap", {}).get("name") for each in volumes]
 
 
+def test_only_a_machine_that_is_said_to_be_drained_takes_another_cpu_policy_aa03() -> None:
+    config = deepcopy(stack_config("metal"))
+    serial = next(host.serial for host in site().hosts if host.name == "dgx-02")
+    config["gpucluster:inventory"]["drained"] = [serial]
+    found = run_program(config, stack="metal")
+    assert [told(name, found)["DRAINED"] for name in ("dgx-01", "dgx-02", "cp-1")] == ["no", "yes", "no"]
+
+
 def test_a_changed_machine_is_sent_again_and_the_others_are_not() -> None:
     """32 machines of which one changes: one connection."""
     hosts = deepcopy(stack_config("metal")["gpucluster:inventory"]["hosts"])
