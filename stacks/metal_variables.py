@@ -135,6 +135,7 @@ def variables(
         # Who looks after controllers does it from the control plane's machines; its pods have no business there.
         "BMC_FROM": site.pod_cidr if host.control_plane else "all",
         "RAILS": " ".join(f"{address}=rail{number}" for number, address in enumerate(host.rails)),
+        "RAIL_MTU": str(plan.fabric.mtu or "") if plan.fabric and host.rails else "",
         "ALLOW_RESET": host.serial if host.serial and host.may_reset else "",
     }
     if host not in site.nodes:
