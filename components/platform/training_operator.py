@@ -24,8 +24,7 @@ WEBHOOK = "validator.training-operator.kubeflow.org"
 CRD = "pytorchjobs.kubeflow.org"
 FLAGS = ("--gang-scheduler-name=volcano", "--enable-scheme=pytorchjob")
 METRICS, HEALTH, HOOK = 8080, 8081, 9443
-WAITING_MOUNT, WAITING_KEY = "/etc/config", "initContainer.yaml"
-"""Where the operator looks for what workers wait in (training-operator v1.9.3, pkg/config/config.go)."""
+WAITING_MOUNT, WAITING_KEY = "/etc/gpucluster/waiting", "initContainer.yaml"
 
 WAITING = """\
 - name: init-pytorch
@@ -192,6 +191,7 @@ def _manager(args: TrainingOperatorArgs) -> k8s.core.v1.ContainerArgs:
             *FLAGS,
             pulumi.Output.concat("--namespace=", args.jobs),
             f"--pytorch-init-container-image={args.fetch_image}",
+            *([f"--pytorch-init-container-template-file={WAITING_MOUNT}/{WAITING_KEY}"] if args.limited else []),
         ],
         env=[from_pod("MY_POD_NAME", "metadata.name"), from_pod("MY_POD_NAMESPACE", "metadata.namespace")],
         ports=[

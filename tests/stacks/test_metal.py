@@ -285,8 +285,11 @@ def test_pods_of_a_pool_may_have_their_cpus_to_themselves_aa03() -> None:
     (waiting,) = (each for each in found.of_type("ConfigMap") if each.name == "training-operator-waiting")
     (container,) = yaml.safe_load(waiting.inputs["data"]["initContainer.yaml"])
     assert container["resources"]["limits"] == container["resources"]["requests"]
-    volumes = found.one("training-operator-deployment").inputs["spec"]["template"]["spec"]["volumes"]
-    assert waiting.inputs["metadata"]["name"] in [each.get("configMap", {}).get("name") for each in volumes]
+    pod = found.one("training-operator-deployment").inputs["spec"]["template"]["spec"]
+    assert waiting.inputs["metadata"]["name"] in [each.get("configMap", {}).get("name") for each in pod["volumes"]]
+    (mount,) = (each for each in pod["containers"][0]["volumeMounts"] if each["name"] == "waiting")
+    flag = f"--pytorch-init-container-template-file={mount['mountPath']}/initContainer.yaml"
+    assert flag in pod["containers"][0]["args"]
 
 
 def test_only_a_machine_that_is_said_to_be_drained_takes_another_cpu_policy_aa03() -> None:
