@@ -37,7 +37,7 @@ def plan_site(settings: MetalSettings, pools: Mapping[str, MetalPoolPlan], lnet:
         return None
     system = {name for name, pool in pools.items() if pool.role == "system"}
     first = _control_plane(inventory, system, platform.control_plane_nodes)
-    hosts = tuple(_host(hosts, member, first, inventory.allow_reset) for hosts, member in inventory.members())
+    hosts = tuple(_host(hosts, member, first, inventory) for hosts, member in inventory.members())
     served = settings.storage.lustre if inventory.shared_files is None else None
     lustre = plan_lustre(served, hosts, lnet) if served and lnet else None
     return SitePlan(
@@ -109,7 +109,7 @@ def _control_plane(inventory: Inventory, system: set[str], count: int) -> Sequen
     return [member.name for hosts, member in inventory.members() if hosts.pool in system][:count]
 
 
-def _host(hosts: Hosts, member: Member, first: Sequence[str], leaving: Sequence[str]) -> HostPlan:
+def _host(hosts: Hosts, member: Member, first: Sequence[str], inventory: Inventory) -> HostPlan:
     own = {key: value for key, value in asdict(member).items() if key != "place"}
     alike = {"pool", "storage", "management_nic", "rails", "os_disk", "disks"}
     return HostPlan(
@@ -117,5 +117,6 @@ def _host(hosts: Hosts, member: Member, first: Sequence[str], leaving: Sequence[
         **hosts.model_dump(include=alike),
         control_plane=member.name in first,
         may_format=member.serial is not None and member.serial in hosts.allow_format,
-        may_reset=member.serial is not None and member.serial in leaving,
+        may_reset=member.serial is not None and member.serial in inventory.allow_reset,
+        drained=member.serial is not None and member.serial in inventory.drained,
     )

@@ -33,9 +33,15 @@ def reserved_cpu_millicores(vcpu: int) -> int:
     return reserved
 
 
-def allocatable_cpu_millicores(vcpu: int) -> int:
+EXCLUSIVE_SPARE_MILLICORES = 4000
+"""CPU that is reserved besides where a pod may have all others to itself: daemons, containers of the system and the
+kernel's own threads run on what is reserved and what no pod has."""
+
+
+def allocatable_cpu_millicores(vcpu: int, *, exclusive: bool = False) -> int:
     """CPU that the kubelet of a node with so many logical processors offers to pods, daemons included."""
-    return vcpu * 1000 - reserved_cpu_millicores(vcpu)
+    spare = EXCLUSIVE_SPARE_MILLICORES if exclusive else 0
+    return max(0, vcpu * 1000 - reserved_cpu_millicores(vcpu) - spare)
 
 
 def allocatable_memory_mib(instance: Instance, eni_pods: int, efa: int) -> int:

@@ -52,7 +52,7 @@ class PoolPlan:
     `allocatable_*` is what the kubelet leaves to pods, daemons included. `mig` cuts every GPU into slices, as the value
     `mig_config` of the node's label says, or as many as `time_slices` pods take turns on it, as `plugin_config` says;
     `gpu_product` is what feature discovery then calls a GPU or a slice. `nvme` are the node's own disks. Nodes that are
-    `sandboxed` have gVisor.
+    `sandboxed` have gVisor. With `exclusive_cpus` a pod has the whole CPUs that it asks for to itself.
     """
 
     name: str
@@ -68,6 +68,7 @@ class PoolPlan:
     mig: MigProfile | None = None
     time_slices: int = 1
     sandboxed: bool = False
+    exclusive_cpus: bool = False
 
     @property
     def nodes_now(self) -> int:

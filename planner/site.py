@@ -14,7 +14,8 @@ class HostPlan:
     """A machine. It is of a `pool`, or serves `storage`; `control_plane` machines are of a system pool as well.
 
     `disks` are for scratch or storage, and formatted only where `may_format`; a machine that is
-    taken out leaves the cluster only where it `may_reset`. `rails` are PCI addresses in rail order,
+    taken out leaves the cluster only where it `may_reset`. The kubelet of a node takes another CPU policy only where it
+    is `drained`. `rails` are PCI addresses in rail order,
     empty where the machine finds them by their type. `first_target` numbers its targets in Lustre, `partner` reaches
     their disks too.
     """
@@ -40,6 +41,7 @@ class HostPlan:
     partner: str | None
     may_format: bool
     may_reset: bool
+    drained: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -281,6 +281,13 @@ class Inventory(Section):
             max_length=MOST_HOSTS, description="serials of machines that may be drained and reset when they are removed"
         ),
     ] = ()
+    drained: Annotated[
+        tuple[Serial, ...],
+        Field(
+            max_length=MOST_HOSTS,
+            description="serials of machines whose nodes are drained now: their kubelets may take another CPU policy",
+        ),
+    ] = ()
     hosts: Annotated[tuple[Hosts, ...], Field(min_length=1, max_length=512)]
     controllers: Annotated[
         Controllers | None, Field(description="access to the management controllers; None = they are not used")

@@ -103,6 +103,15 @@ class FabricSection(Section):
     ] = 1
     pfc: Annotated[bool, Field(description="RoCE: priority flow control")] = False
     ecn: Annotated[bool, Field(description="RoCE: explicit congestion notification")] = False
+    mtu: Annotated[
+        int | None,
+        Field(
+            ge=1500,
+            le=9216,
+            description="RoCE and Ethernet: MTU in bytes of the compute ports' interfaces, which the switches have to "
+            "let through; None = as machines have it",
+        ),
+    ] = None
     cable_lengths_m: CableLengths = Field(default_factory=CableLengths)
 
 

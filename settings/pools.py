@@ -17,6 +17,14 @@ class Pool(Section):
     mig: Annotated[
         MigProfile | None, Field(description="MIG profile that every GPU of an inference pool is partitioned into")
     ] = None
+    exclusive_cpus: Annotated[
+        bool,
+        Field(
+            description="pods of a training pool have the CPUs that they ask for to themselves, beside their GPUs (the "
+            "kubelet's CPU manager is static); 4 more of each node are left for daemons. A change takes drained or new "
+            "nodes"
+        ),
+    ] = False
     time_slices: Annotated[
         int | None, Field(ge=2, le=16, description="pods that time-share each GPU of an inference pool")
     ] = None
@@ -29,6 +37,12 @@ class Pool(Section):
             for key, given in shared.items()
             if given and self.role != "inference"
         ]
+        if self.exclusive_cpus and self.role != "training":
+            sentence = (
+                "pods of training pools alone limit every container to whole CPUs, which a kubelet asks for, and "
+                f"role is {self.role}; remove the key"
+            )
+            problems.append((("exclusiveCpus",), sentence))
         if all(shared.values()):
             problems.append((("timeSlices",), "the pool's GPUs are already partitioned by mig; remove one of the two"))
         if problems:

@@ -161,6 +161,15 @@ class TrainingRun(Section):
         NumaBinding | None,
         Field(description="pin processes to the cores near their GPU; None = as the kubelet decides"),
     ] = None
+    loader_workers: Annotated[
+        int | None,
+        Field(
+            ge=0,
+            le=128,
+            description="processes of each rank that load data, told to frameworks that have such; None = as the "
+            "framework does by itself",
+        ),
+    ] = None
     profile: Profile | None = None
     nccl: Annotated[
         tuple[Variable, ...],

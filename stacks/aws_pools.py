@@ -20,6 +20,7 @@ from components.aws.spot_pool import SpotPool, SpotPoolArgs
 from components.aws.user_data import MirrorLogin, OwnImage, SandboxSource
 from components.layers import HardwarePool
 from planner.blocks import BlockShare
+from planner.nodes import EXCLUSIVE_SPARE_MILLICORES
 from planner.pool_types import AwsPoolPlan
 from planner.replacement import MAX_UNAVAILABLE, RepairPlan
 from planner.types import AwsPlan
@@ -98,6 +99,7 @@ def node_pools(
             sandbox=SandboxSource(**asdict(pool.sandbox)) if pool.sandbox else None,
             own=_own_image(pool.ami, pool.max_pods, cluster) if pool.ami else None,
             login=mirror_login(plan),
+            exclusive_spare_millicores=EXCLUSIVE_SPARE_MILLICORES if pool.exclusive_cpus else 0,
             after=after,
         )
 

@@ -9,7 +9,13 @@ from catalogue.metal_types import Server
 from components.metal import kubelet
 from components.metal.bundle import chosen
 from planner.metal_types import MetalPlan
-from planner.nodes import EVICTION_MIB, METAL_MAX_PODS, kubelet_memory_mib, reserved_cpu_millicores
+from planner.nodes import (
+    EVICTION_MIB,
+    EXCLUSIVE_SPARE_MILLICORES,
+    METAL_MAX_PODS,
+    kubelet_memory_mib,
+    reserved_cpu_millicores,
+)
 from planner.pool_types import MetalPoolPlan
 from planner.site import HostPlan, SitePlan
 from stacks import metal_home as homes
@@ -129,6 +135,7 @@ def variables(
         # Who looks after controllers does it from the control plane's machines; its pods have no business there.
         "BMC_FROM": site.pod_cidr if host.control_plane else "all",
         "RAILS": " ".join(f"{address}=rail{number}" for number, address in enumerate(host.rails)),
+        "RAIL_MTU": str(plan.fabric.mtu or "") if plan.fabric and host.rails else "",
         "ALLOW_RESET": host.serial if host.serial and host.may_reset else "",
     }
     if host not in site.nodes:
@@ -136,14 +143,14 @@ def variables(
             return told | homes.variables(site, host)
         return told | (lustre.variables(site.lustre, host) if site.lustre else {})
     own = _of_node(site, host, pool) if pool else storage_node.variables(host)
-    return told | _of_any_node(plan, known) | own | membership(plan, site, host, cluster, known)
+    return told | _of_any_node(plan, host, known) | own | membership(plan, site, host, cluster, known)
 
 
-def _of_any_node(plan: MetalPlan, known: Known) -> dict[str, pulumi.Input[str]]:
+def _of_any_node(plan: MetalPlan, host: HostPlan, known: Known) -> dict[str, pulumi.Input[str]]:
     told: dict[str, pulumi.Input[str]] = {
         "PAUSE_IMAGE": plan.supply.image(release(plan).pause),
         "DOWNLOADS": _DOWNLOADS,
-        "DRAINED": "no",
+        "DRAINED": "yes" if host.drained else "no",
     }
     login = plan.supply.login
     if login is not None and known.registry_password is not None:
@@ -185,6 +192,7 @@ def kubelet_patch(pool: MetalPoolPlan) -> str:
             eviction_mib=EVICTION_MIB,
             grace_s=_GRACE_S[pool.role],
             gpus=pool.gpus_per_node > 0,
+            exclusive_spare_millicores=EXCLUSIVE_SPARE_MILLICORES if pool.exclusive_cpus else 0,
         )
     )
 

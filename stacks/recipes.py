@@ -74,6 +74,7 @@ def recipe(run: RunPlan) -> Recipe | None:
         directory=DATA if run.dataset else None,
         metrics_port=run.metrics_port,
         profile=profile,
+        loader_workers=launch.loader_workers,
     )
 
 

@@ -17,11 +17,10 @@ from components.platform.hyper_nodes import HyperNodes, HyperNodesArgs
 from components.platform.metrics_server import metrics_server_values
 from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
 from components.platform.network_rules import NetworkRules, NetworkRulesArgs
-from components.platform.operators import OperatorArgs
 from components.platform.priorities import PRIORITIES, Priorities
 from components.platform.queues import Queues, QueuesArgs, QueueSpec
 from components.platform.sandbox import Sandbox
-from components.platform.training_operator import TrainingOperator
+from components.platform.training_operator import TrainingOperator, TrainingOperatorArgs
 from components.platform.volcano import volcano_values
 from components.platform.volumes_end import VolumesEnd, VolumesEndArgs, volumes_end_files
 from components.storage.claims import ClaimSpec
@@ -159,7 +158,7 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
     ]
     operator = TrainingOperator(
         "training-operator",
-        OperatorArgs(
+        TrainingOperatorArgs(
             version=versions.TRAINING_OPERATOR,
             crd_sha256=versions.TRAINING_OPERATOR_CRD_SHA256,
             image=plan.supply.image(versions.TRAINING_OPERATOR_IMAGE),
@@ -168,6 +167,7 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
             namespace=namespaces["kubeflow"],
             jobs=namespaces["training"],
             scheduler=volcano,
+            limited=any(pool.exclusive_cpus for pool in plan.pools.values()),
         ),
         at_scheduling,
     )

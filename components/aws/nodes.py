@@ -37,8 +37,8 @@ class NodePoolArgs:
     a node's EFA interfaces, 0 where it speaks TCP. With `further_types` EC2 takes any of them, and a change of them
     replaces the group. `kept`: the keeper says how many nodes there are and may be, whatever `count` becomes. It
     starts in the placement group `beside`, which another pool has made, where it is named. `sandbox` is where gVisor
-    comes from, `login` where nodes read who they are at the mirror. Nodes boot the image
-    `own`, where it is named, and else EKS' release of the type.
+    comes from, `login` where nodes read who they are at the mirror. With `exclusive_spare_millicores` pods have their
+    CPUs to themselves, so much apart. Nodes boot the image `own`, where it is named, and else EKS' release of the type.
     """
 
     pool: str
@@ -72,6 +72,7 @@ class NodePoolArgs:
     sandbox: SandboxSource | None = None
     own: OwnImage | None = None
     login: MirrorLogin | None = None
+    exclusive_spare_millicores: int = 0
     beside: pulumi.Input[str] | None = None
     after: Sequence[pulumi.Resource] = ()
 
@@ -202,7 +203,7 @@ class NodePool(Component):
 
 def _user_data(args: NodePoolArgs) -> pulumi.Input[str] | None:
     further: dict[str, Any] = {"raid": args.local_nvme, "lustre_efa": args.lustre_efa, "sandbox": args.sandbox}
-    further["login"] = args.login
+    further |= {"login": args.login, "exclusive_spare_millicores": args.exclusive_spare_millicores}
     if args.own is None:
         return user_data(**further)
     group = {"eks.amazonaws.com/nodegroup": physical_name(args.pool, limit=63)}

@@ -14,6 +14,7 @@ from typing import Any
 
 import pulumi
 
+from components.platform import node_cpus
 from components.platform.taints import Taint
 
 BOUNDARY = "gpucluster-node-config"
@@ -55,7 +56,7 @@ def raid_config() -> dict[str, object]:
     It says nothing of pods: EKS' own maxPods wins over it (EKS user guide, "How maxPods is determined").
     """
     spec = {"instance": {"localStorage": {"strategy": "RAID0"}}}
-    return {"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": spec}
+    return _of_node(spec)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +82,7 @@ def join_config(
     """
     where = {"name": cluster, "apiServerEndpoint": endpoint, "certificateAuthority": authority, "cidr": services}
     spec = {"cluster": where, "kubelet": kubelet}
-    return {"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": spec}
+    return _of_node(spec)
 
 
 def join_kubelet(max_pods: int, labels: Mapping[str, str], taints: Sequence[Taint]) -> dict[str, object]:
@@ -93,10 +94,15 @@ def join_kubelet(max_pods: int, labels: Mapping[str, str], taints: Sequence[Tain
     return {"config": {"maxPods": max_pods, "registerWithTaints": kept}, "flags": [f"--node-labels={said}"]}
 
 
+def cpus_config(spare_millicores: int) -> dict[str, object]:
+    """NodeConfig of nodeadm by which pods have their CPUs to themselves; `kubeReserved` stays nodeadm's."""
+    return _of_node({"kubelet": {"config": node_cpus.exclusive(spare_millicores)}})
+
+
 def sandbox_config() -> dict[str, object]:
     """NodeConfig of nodeadm by which containerd knows gVisor's runtime as `runsc`."""
     spec = {"containerd": {"config": _RUNTIME}}
-    return {"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": spec}
+    return _of_node(spec)
 
 
 def sandbox_script(sandbox: SandboxSource) -> str:
@@ -181,22 +187,16 @@ def _file(path: str, lines: Iterable[str], end: str = "UNIT") -> Iterator[str]:
     yield from (f"cat > {path} <<'{end}'", *lines, end)
 
 
-def user_data(
-    *,
-    raid: bool = True,
-    lustre_efa: int = 0,
-    sandbox: SandboxSource | None = None,
-    login: MirrorLogin | None = None,
-) -> str | None:
-    """The MIME message in base64, as a launch template wants it; None where there is nothing to say."""
-    text = message(raid=raid, lustre_efa=lustre_efa, sandbox=sandbox, login=login)
+def user_data(**further: Any) -> str | None:
+    """The `message` in base64, as a launch template wants it; None where there is nothing to say."""
+    text = message(**further)
     return _encoded(text) if text else None
 
 
 def own_user_data(
     own: OwnImage, labels: Mapping[str, str], taints: Sequence[Taint], **further: Any
 ) -> pulumi.Output[str]:
-    """The same for nodes of an image of the user's own, with how they join; `further` is as user_data takes it."""
+    """The same for nodes of an image of the user's own, with how they join; `further` is as `message` takes it."""
     known = {"cluster": own.cluster, "endpoint": own.endpoint, "authority": own.authority, "services": own.services}
     kubelet = join_kubelet(own.max_pods, labels, taints)
     return pulumi.Output.all(**known).apply(
@@ -204,19 +204,14 @@ def own_user_data(
     )
 
 
-def message(
-    *,
-    raid: bool = True,
-    lustre_efa: int = 0,
-    sandbox: SandboxSource | None = None,
-    login: MirrorLogin | None = None,
-) -> str | None:
-    """The MIME message; None where there is nothing to say.
+def message(**further: Any) -> str | None:
+    """The MIME message; None where there is nothing to say. Local NVMe becomes one array unless `raid` is False.
 
     `lustre_efa` EFA interfaces of a node are Lustre's too; `sandbox` is where gVisor comes from, `login` where the node
-    reads who it is at the mirror. JSON is YAML, and does not depend on a YAML writer.
+    reads who it is at the mirror. With `exclusive_spare_millicores` pods have their CPUs to themselves, so much apart.
+    JSON is YAML, and does not depend on a YAML writer.
     """
-    parts = list(_parts(raid=raid, lustre_efa=lustre_efa, sandbox=sandbox, login=login))
+    parts = list(_parts(**further))
     return _written(parts) if parts else None
 
 
@@ -231,15 +226,26 @@ def _written(parts: Iterable[tuple[str, str]]) -> str:
     return "\r\n".join([*lines, f"--{BOUNDARY}--", ""])
 
 
+def _of_node(spec: Mapping[str, object]) -> dict[str, object]:
+    return {"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": spec}
+
+
 def _config(document: Mapping[str, object]) -> tuple[str, str]:
     return "application/node.eks.aws", json.dumps(document, indent=2, sort_keys=True)
 
 
 def _parts(
-    *, raid: bool, lustre_efa: int, sandbox: SandboxSource | None, login: MirrorLogin | None
+    *,
+    raid: bool = True,
+    lustre_efa: int = 0,
+    sandbox: SandboxSource | None = None,
+    login: MirrorLogin | None = None,
+    exclusive_spare_millicores: int = 0,
 ) -> Iterator[tuple[str, str]]:
     if raid:
         yield _config(raid_config())
+    if exclusive_spare_millicores:
+        yield _config(cpus_config(exclusive_spare_millicores))
     if sandbox:
         yield _config(sandbox_config())
         yield 'text/x-shellscript; charset="us-ascii"', sandbox_script(sandbox)

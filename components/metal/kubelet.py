@@ -8,11 +8,14 @@ from typing import Any
 
 import yaml
 
+from components.platform import node_cpus
+
 
 @dataclass(frozen=True, kw_only=True)
 class KubeletSpec:
     """What a kubelet keeps from pods, and how many it takes. `grace_s` is how long pods have when the machine stops, so
-    that a run can save. `gpus` says whether pods are placed by the devices that they ask for.
+    that a run can save. `gpus` says whether pods are placed by the devices that they ask for, and with
+    `exclusive_spare_millicores` they have their CPUs to themselves, so much apart; 0 where CPUs are shared.
     """
 
     max_pods: int
@@ -21,15 +24,14 @@ class KubeletSpec:
     eviction_mib: int
     grace_s: int
     gpus: bool
+    exclusive_spare_millicores: int = 0
 
 
 CRITICAL_GRACE_S = 60
 
 
 def patch(wanted: KubeletSpec) -> str:
-    """The patch. GPU pods get cards of the socket that their GPUs are at where that can be had, and are never refused
-    for it: a pod with all eight GPUs spans both sockets.
-    """
+    """The patch. GPU pods get cards of the socket that their GPUs are at where that can be had."""
     configuration: dict[str, Any] = {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
@@ -49,9 +51,7 @@ def patch(wanted: KubeletSpec) -> str:
         "shutdownGracePeriodCriticalPods": f"{CRITICAL_GRACE_S}s",
     }
     if wanted.gpus:
-        configuration |= {
-            "topologyManagerPolicy": "best-effort",
-            "topologyManagerScope": "pod",
-            "topologyManagerPolicyOptions": {"prefer-closest-numa-nodes": "true"},
-        }
+        configuration |= node_cpus.NEAR
+    if wanted.exclusive_spare_millicores:
+        configuration |= node_cpus.exclusive(wanted.exclusive_spare_millicores)
     return yaml.safe_dump(configuration, sort_keys=False)

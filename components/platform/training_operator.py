@@ -4,6 +4,9 @@ There is no chart of v1. The operator runs with the two flags that matter: witho
 scheduling policy does nothing, and `--enable-scheme` keeps it from the kinds other operators own.
 """
 
+import hashlib
+from dataclasses import dataclass
+
 import pulumi
 import pulumi_kubernetes as k8s
 
@@ -21,6 +24,18 @@ WEBHOOK = "validator.training-operator.kubeflow.org"
 CRD = "pytorchjobs.kubeflow.org"
 FLAGS = ("--gang-scheduler-name=volcano", "--enable-scheme=pytorchjob")
 METRICS, HEALTH, HOOK = 8080, 8081, 9443
+WAITING_MOUNT, WAITING_KEY = "/etc/gpucluster/waiting", "initContainer.yaml"
+
+WAITING = """\
+- name: init-pytorch
+  image: '{{.InitContainerImage}}'
+  resources:
+    limits: {cpu: 100m, memory: 20Mi}
+    requests: {cpu: 100m, memory: 20Mi}
+  command: [sh, -c, 'for _ in $(seq {{.MaxTries}}); do nslookup {{.MasterAddr}} && exit; sleep 2; done; exit 1']
+"""
+"""What workers wait in for the master's name. The operator's own asks for half of its limits, so that a worker, and not
+the master, would be without CPUs of its own: init containers count too (Kubernetes, pkg/apis/core/v1/helper/qos)."""
 
 
 def crd_url(version: str) -> str:
@@ -31,6 +46,13 @@ def crd_url(version: str) -> str:
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class TrainingOperatorArgs(OperatorArgs):
+    """`limited`: every container of a worker is limited to what it requests."""
+
+    limited: bool = False
+
+
 class TrainingOperator(Component):
     """The operator and its webhook. `ready` is the resource after which PyTorchJobs are accepted.
 
@@ -39,7 +61,7 @@ class TrainingOperator(Component):
 
     ready: pulumi.Resource
 
-    def __init__(self, name: str, args: OperatorArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(self, name: str, args: TrainingOperatorArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
         served = definition(self, CRD, crd_url(args.version), args)
         account = OperatorAccount(
@@ -58,7 +80,9 @@ class TrainingOperator(Component):
         certificate = self._create_certificate(args.namespace)
         webhook = self._create_webhook(args.namespace)
         secret = k8s.core.v1.SecretVolumeSourceArgs(secret_name=certificate.metadata.name.apply(str))
-        volume = k8s.core.v1.VolumeArgs(name="certificate", secret=secret)
+        volumes = [k8s.core.v1.VolumeArgs(name="certificate", secret=secret)]
+        if args.limited:
+            volumes.append(self._waiting(args.namespace))
         deployment = operator_deployment(
             self,
             NAME,
@@ -66,7 +90,7 @@ class TrainingOperator(Component):
             LABELS,
             account.name,
             _manager(args),
-            volumes=[volume],
+            volumes=volumes,
             after=[served, webhook],
         )
         self.ready = self._create_service(args.namespace, deployment)
@@ -79,6 +103,20 @@ class TrainingOperator(Component):
             k8s.core.v1.SecretInitArgs(metadata=k8s.meta.v1.ObjectMetaArgs(name=CERTIFICATE, namespace=namespace)),
             self.child(ignore_changes=["data"]),
         )
+
+    def _waiting(self, namespace: pulumi.Input[str]) -> k8s.core.v1.VolumeArgs:
+        """The operator reads the file once, when it starts: another text is another ConfigMap, and another pod."""
+        digest = hashlib.sha256(WAITING.encode()).hexdigest()[:8]
+        made = k8s.core.v1.ConfigMap(
+            self.named("waiting"),
+            k8s.core.v1.ConfigMapInitArgs(
+                metadata=k8s.meta.v1.ObjectMetaArgs(name=f"{NAME}-waiting-{digest}", namespace=namespace),
+                data={WAITING_KEY: WAITING},
+            ),
+            self.child(),
+        )
+        source = k8s.core.v1.ConfigMapVolumeSourceArgs(name=made.metadata.name.apply(str))
+        return k8s.core.v1.VolumeArgs(name="waiting", config_map=source)
 
     def _create_webhook(self, namespace: pulumi.Input[str]) -> pulumi.Resource:
         hook = k8s.admissionregistration.v1
@@ -130,7 +168,7 @@ class TrainingOperator(Component):
         )
 
 
-def _manager(args: OperatorArgs) -> k8s.core.v1.ContainerArgs:
+def _manager(args: TrainingOperatorArgs) -> k8s.core.v1.ContainerArgs:
     def probe(path: str, delay: int) -> k8s.core.v1.ProbeArgs:
         return k8s.core.v1.ProbeArgs(
             http_get=k8s.core.v1.HTTPGetActionArgs(path=path, port=HEALTH),
@@ -143,6 +181,7 @@ def _manager(args: OperatorArgs) -> k8s.core.v1.ContainerArgs:
         source = k8s.core.v1.EnvVarSourceArgs(field_ref=k8s.core.v1.ObjectFieldSelectorArgs(field_path=path))
         return k8s.core.v1.EnvVarArgs(name=name, value_from=source)
 
+    mounts = {"certificate": CERTIFICATE_MOUNT, **({"waiting": WAITING_MOUNT} if args.limited else {})}
     return k8s.core.v1.ContainerArgs(
         name=NAME,
         image=args.image,
@@ -152,6 +191,7 @@ def _manager(args: OperatorArgs) -> k8s.core.v1.ContainerArgs:
             *FLAGS,
             pulumi.Output.concat("--namespace=", args.jobs),
             f"--pytorch-init-container-image={args.fetch_image}",
+            *([f"--pytorch-init-container-template-file={WAITING_MOUNT}/{WAITING_KEY}"] if args.limited else []),
         ],
         env=[from_pod("MY_POD_NAME", "metadata.name"), from_pod("MY_POD_NAMESPACE", "metadata.namespace")],
         ports=[
@@ -164,5 +204,7 @@ def _manager(args: OperatorArgs) -> k8s.core.v1.ContainerArgs:
             requests={"cpu": "100m", "memory": "128Mi"}, limits={"memory": "512Mi"}
         ),
         security_context=confined(user=NOBODY, writes=False),
-        volume_mounts=[k8s.core.v1.VolumeMountArgs(name="certificate", mount_path=CERTIFICATE_MOUNT, read_only=True)],
+        volume_mounts=[
+            k8s.core.v1.VolumeMountArgs(name=name, mount_path=path, read_only=True) for name, path in mounts.items()
+        ],
     )

@@ -55,8 +55,11 @@ def begin(script: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def planned(recipe: Recipe) -> dict[str, Any]:
-    """The recipe as a program reads it: names of the fields, the model by its name."""
-    found = {name: value for name, value in asdict(recipe).items() if name not in ("script", "model")}
+    """The recipe as a program reads it: names of the fields, the model by its name. Workers stand there where they are
+    said: without them it is the file of the runs that stand.
+    """
+    told = {"script", "model", *(() if recipe.loader_workers is not None else ("loader_workers",))}
+    found = {name: value for name, value in asdict(recipe).items() if name not in told}
     return {"model": recipe.model.name, **found}
 
 

@@ -27,7 +27,8 @@ class Recipe:
     """How a model is trained: degrees of parallelism, batch (sequences), sequence length (tokens), precision, recompute
     and places. `script` is the file that torchrun starts, with arguments of its own, which come last.
 
-    `data` is the degree at the run's full size. `steps` None is training without an end; `directory` holds the dataset.
+    `data` is the degree at the run's full size. `steps` None is training without an end; `directory` holds the dataset,
+    which `loader_workers` processes of each rank load, None as the framework does by itself.
     """
 
     framework: str
@@ -53,3 +54,4 @@ class Recipe:
     directory: str | None = None
     metrics_port: int | None = None
     profile: tuple[int, int] | None = None
+    loader_workers: int | None = None

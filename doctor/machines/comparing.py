@@ -106,6 +106,11 @@ def _rails(plan: MetalPlan, host: HostPlan, seen: Seen) -> Iterator[Wrong]:
     for rail in (each for each in host.rails if each not in seen.cards):
         remedy = "check whether the card is seated (lspci -D), or correct rails"
         yield Wrong("rails", Status.FAIL, f"there is no card at {rail}", remedy)
+    wide = plan.fabric.mtu if plan.fabric else None
+    for number, rail in enumerate(host.rails):
+        if wide is not None and (mtu := seen.mtus.get(rail, wide)) < wide:
+            sentence = f"the interface of rail {number} ({rail}) has an MTU of {mtu} bytes, not {wide}"
+            yield Wrong("rails", Status.FAIL, sentence, "run pulumi up, which sets it, and look at the switch's own")
     groups = of_role(plan.pools[host.pool].server.nics, NicRole.COMPUTE) if host.pool else ()
     rates = {group.nic.gbit_per_s for group in groups if group.nic.link is Link.INFINIBAND}
     for number, rail in enumerate(host.rails):

@@ -34,7 +34,8 @@ class UnreadError(Exception):
 @dataclass(frozen=True, kw_only=True)
 class Seen:
     """A machine as it says it is. `disks` are those that are there, by path, with where they are mounted; `ports` are
-    state and Gb/s by PCI address. `seconds_off` is how much its clock is ahead of ours.
+    state and Gb/s by PCI address, and `mtus` the bytes that their interfaces take. `seconds_off` is how much its clock
+    is ahead of ours.
     """
 
     serial: str | None = None
@@ -46,6 +47,7 @@ class Seen:
     cards: frozenset[str] = frozenset()
     ports: dict[str, tuple[str, int]] = field(default_factory=dict)
     nics: frozenset[str] = frozenset()
+    mtus: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -140,4 +142,5 @@ def parsed(text: str, now: float) -> Seen:
         cards=frozenset(every("card")),
         ports={words[0]: (words[1], int(words[2])) for each in every("port") if len(words := each.split()) == 3},
         nics=frozenset(every("nic")),
+        mtus={words[0]: int(words[1]) for each in every("mtu") if len(words := each.split()) == 2},
     )

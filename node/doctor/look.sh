@@ -26,6 +26,9 @@ look() {
             [ -e "$device/state" ] || continue
             say port "$rail $(read_file "$device/state" | cut -d ' ' -f 2) $(read_file "$device/rate" | cut -d ' ' -f 1)"
         done
+        for device in /sys/bus/pci/devices/"$rail"/net/*/mtu; do
+            [ ! -e "$device" ] || say mtu "$rail $(read_file "$device")"
+        done
     done
     [ -z "${LOOK_NIC:-}" ] || [ ! -e "/sys/class/net/$LOOK_NIC" ] || say nic "$LOOK_NIC"
 }

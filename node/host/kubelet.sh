@@ -12,7 +12,7 @@ kubelet_apply() {
     needs KUBELET
     needs DRAINED
     if kubelet_differs && [ -e /etc/kubernetes/kubelet.conf ] && kubelet_policy_differs && [ "$GPUCLUSTER_DRAINED" != yes ]; then
-        fail "the CPU or memory policy of $(uname -n) changes: drain it, say so with drained, then run this again"
+        fail "the CPU or memory policy of $(uname -n) changes: drain it, name its serial in inventory.drained, then run this again"
     fi
     printf '%s\n' "$GPUCLUSTER_KUBELET" | write_file "$KUBELET_PATCH" 644 kubelet.service
     if [ ! -e /etc/kubernetes/kubelet.conf ]; then

@@ -59,7 +59,8 @@ class FabricPlan:
     """The fabric as it is bought and as it grows. Rates in Gb/s one way, of all nodes on the first day.
 
     `oversubscription` is that of the ports in use. `nccl` are the variables of a job over several nodes. `pod_ports` is
-    None where pods share all ports of their node.
+    None where pods share all ports of their node. Interfaces of compute ports have an `mtu` of so many bytes, None
+    where they keep what they have.
     """
 
     kind: Literal["infiniband", "roce", "ethernet"]
@@ -74,6 +75,7 @@ class FabricPlan:
     rail_networks: tuple[str, ...]
     nccl: Mapping[str, str]
     pod_ports: PodPorts | None
+    mtu: int | None = None
 
 
 UFM_PORTS = 4
@@ -150,6 +152,7 @@ def plan_fabric(
         rail_networks=tuple(map(str, networks or ())),
         nccl=_variables(section, ask, day_one.topology),
         pod_ports=_pod_ports(section, ask),
+        mtu=section.mtu,
     )
 
 

@@ -6,6 +6,7 @@ from planner.draft import AwsDraft, Draft, aws_rule, rule, warning
 from planner.findings import Observation
 from planner.pool_types import AwsPoolPlan
 from planner.rules.known import runs
+from planner.wording import one_of
 from settings.workloads import TrainingRun
 
 _OPERATORS = {
@@ -76,9 +77,61 @@ _KEYS = {
         ("save-interval", "checkpoint-every-seconds", "checkpoint.save_interval"), "checkpoint.everyMinutes"
     ),
     **dict.fromkeys(("deepspeed", "deepspeed-config"), "framework, whose ds.json follows from the plan"),
+    **dict.fromkeys(("num-workers", "loader-workers", "dataset.num_workers"), "loaderWorkers"),
     **dict.fromkeys(("train-iters", "steps", "train.train_iters"), "tokensBillion"),
 }
 """Options of all frameworks by what they mean, with the key of the run that says it."""
+
+
+_LOADS = ("torchrun", "fsdp2", "megatron", "nemo")
+"""Frameworks that are told how many processes load data."""
+
+_WORKER_MIB = 1024
+"""Approximate: what a process with PyTorch and without a GPU keeps in memory beside what it loads."""
+
+
+@rule(
+    "O05",
+    each=runs,
+    formula="GPUs of a node x (1 + loaderWorkers) <= cores of its pod; 1 GiB for each worker beside shmGib <= memory",
+    source="PyTorch documentation, torch.utils.data.DataLoader: num_workers are processes of each rank; definition of "
+    "the planner",
+)
+def loader_workers(draft: Draft, run: TrainingRun) -> Iterable[Observation]:
+    """Processes that load data have a core and memory each, and a framework that starts them."""
+    planned = draft.runs.get(run.name)
+    if run.loader_workers is None or planned is None:
+        return
+    if run.framework not in _LOADS:
+        why = {
+            "reference": "the bundled trainer reads tokens where they lie, in each rank",
+            "deepspeed": "ds.json has no key for them",
+        }.get(run.framework, "a script of your own reads none of these flags")
+        yield Observation(
+            path="loaderWorkers",
+            sentence=f"nobody starts {run.loader_workers} workers: {why}",
+            remedy=f"remove it, let the script say it itself, or set framework to {one_of(_LOADS)}",
+        )
+        return
+    pod = planned.pod
+    cores, wanted = pod.cpu_millicores // 1000, pod.gpus * (1 + run.loader_workers)
+    if wanted > cores:
+        yield Observation(
+            path="loaderWorkers",
+            sentence=f"{pod.gpus} ranks with {run.loader_workers} workers each are {wanted} processes, and a pod has "
+            f"{cores} cores",
+            remedy=f"take {max(0, cores // pod.gpus - 1)} or fewer",
+            inputs={"processes": str(wanted), "cores": str(cores)},
+        )
+    free, taken = pod.memory_mib - pod.shm_mib, pod.gpus * run.loader_workers * _WORKER_MIB
+    if taken > free:
+        yield Observation(
+            path="loaderWorkers",
+            sentence=f"{pod.gpus * run.loader_workers} workers keep about {taken // _WORKER_MIB} GiB, and a pod has "
+            f"{free // 1024} GiB beside shmGib",
+            remedy=f"take {max(0, free // _WORKER_MIB // pod.gpus)} or fewer, or a smaller shmGib",
+            inputs={"workers": f"{taken // _WORKER_MIB} GiB", "free": f"{free // 1024} GiB"},
+        )
 
 
 _FORBIDDEN: Mapping[str, tuple[str, str]] = {

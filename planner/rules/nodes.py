@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from catalogue.offerings import OFFERINGS_AS_OF, offered
 from catalogue.regions import is_recorded, zones
-from planner.draft import AwsDraft, aws_rule, aws_warning
+from planner.draft import AwsDraft, Draft, aws_rule, aws_warning, rule
 from planner.findings import Observation
+from planner.nodes import EXCLUSIVE_SPARE_MILLICORES
 from planner.pool_types import AwsPoolPlan
 from planner.rules.known import known_pools
 from planner.wording import one_of
@@ -150,6 +151,28 @@ def repair_in_block(_: AwsDraft, _pool: AwsPool, plan: AwsPoolPlan) -> Iterable[
             remedy=_spare(plan),
             inputs={"repaired at once": f"{plan.repair.parallel} node", "pool": f"{plan.count} nodes"},
         )
+
+
+@rule(
+    "AA03 O07",
+    formula=f"allocatable CPUs - {EXCLUSIVE_SPARE_MILLICORES // 1000} >= GPUs of a node, if exclusiveCpus",
+    source='Kubernetes documentation, "Control CPU management policies on the node": what is reserved nobody gets',
+)
+def exclusive_cpus_few(draft: Draft) -> Iterable[Observation]:
+    """Nodes whose pods have CPUs to themselves have one for each GPU after what stays for daemons."""
+    for index, pool in enumerate(draft.settings.pools):
+        plan = draft.pools.get(pool.name)
+        if plan is None or not plan.exclusive_cpus:
+            continue
+        cpus = plan.allocatable_cpu_millicores // 1000
+        if cpus < max(1, plan.gpus_per_node):
+            yield Observation(
+                path=f"pools[{index}].exclusiveCpus",
+                sentence=f"{EXCLUSIVE_SPARE_MILLICORES // 1000} CPUs of a {plan.hardware} stay for daemons, which "
+                f"leaves pods {cpus} for {plan.gpus_per_node} GPUs",
+                remedy="remove exclusiveCpus, or take a larger node",
+                subject=pool.name,
+            )
 
 
 def _spare(plan: AwsPoolPlan) -> str:

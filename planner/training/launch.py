@@ -19,7 +19,8 @@ class LaunchPlan:
 
     `steps` are those of the whole run, `save_steps` and `file_system_steps` pass between two saves at the forecast's
     rate, for frameworks that count steps and not seconds; None where the run does not say so much. The gang starts with
-    `least_pods`. Of the steps from `profile_from` to `profile_to` rank 0 writes a profile. `variables` are set over the
+    `least_pods`. Of the steps from `profile_from` to `profile_to` rank 0 writes a profile. Each rank has
+    `loader_workers` processes that load data, None as the framework does by itself. `variables` are set over the
     platform's.
     """
 
@@ -33,6 +34,7 @@ class LaunchPlan:
     numa_binding: str | None = None
     profile_from: int | None = None
     profile_to: int | None = None
+    loader_workers: int | None = None
     variables: tuple[tuple[str, str], ...] = ()
 
 
@@ -57,6 +59,7 @@ def plan_launch(
         numa_binding=run.numa_binding,
         profile_from=run.profile.from_step if run.profile else None,
         profile_to=run.profile.to_step if run.profile else None,
+        loader_workers=run.loader_workers,
         variables=tuple((each.name, each.value) for each in run.nccl),
     )
 

@@ -22,6 +22,7 @@ API, SNAPSHOT, CONTENT, CLASS = (
     "VolumeSnapshotClass",
 )
 NAME = "snapshot-controller"
+_GIB = 1 << 30
 FINALIZERS = [f"snapshot.storage.kubernetes.io/volumesnapshot-{what}-protection" for what in ("as-source", "bound")]
 
 
@@ -162,7 +163,8 @@ def status_of(content: Mapping[str, Any]) -> Object:
         moment = datetime.fromtimestamp(int(made["creationTime"]) // 10**9, UTC)
         status["creationTime"] = moment.strftime("%Y-%m-%dT%H:%M:%SZ")
     if "restoreSize" in made:
-        status["restoreSize"] = str(made["restoreSize"])
+        size = int(made["restoreSize"])
+        status["restoreSize"] = str(size) if size % _GIB else f"{size // _GIB}Gi"
     return status
 
 

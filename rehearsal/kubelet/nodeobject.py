@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from rehearsal.cloud.seen.hardware import Machine
+from rehearsal.kube.quantities import amounts
 from rehearsal.kubelet.hosts import Host
 
 LEASE_SECONDS = 40
@@ -67,6 +68,8 @@ def seen_memory(machine: Machine) -> int:
 def capacity(host: Host, disk_gib: int) -> tuple[dict[str, str], dict[str, str]]:
     """(capacity, allocatable) before any device plugin; memory and disks in Ki or Gi as a kubelet writes them."""
     kept = reserved_memory(eni_pods(host.machine))
+    config = (host.node_config.get("kubelet") or {}).get("config") or {}
+    system = int(amounts(config.get("systemReserved")).get("cpu", 0) * 1000)
     huge = HUGEPAGES_MIB if host.efa_interfaces and host.driver else 0
     memory, disk = seen_memory(host.machine), ephemeral_gib(host, disk_gib)
     shown = {
@@ -79,7 +82,7 @@ def capacity(host: Host, disk_gib: int) -> tuple[dict[str, str], dict[str, str]]
     }
     usable = {
         **shown,
-        "cpu": f"{host.machine.vcpus * 1000 - reserved_cpu(host.machine.vcpus)}m",
+        "cpu": f"{host.machine.vcpus * 1000 - reserved_cpu(host.machine.vcpus) - system}m",
         "memory": f"{(memory - kept - huge) * 1024}Ki",
         "ephemeral-storage": f"{max(1, disk * 9 // 10 - 1)}Gi",
     }

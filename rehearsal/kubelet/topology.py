@@ -7,6 +7,7 @@ kubelet configuration and flags say the policy; EKS leaves it at `none`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
@@ -118,13 +119,18 @@ def _total(said: Settings, host: Host, node: Object, count: int) -> dict[str, Co
     found = {GPU: int(allocatable[GPU])} if allocatable.get(GPU) else {}
     if said.pins_cpus:
         found["cpu"] = host.machine.vcpus
-    return {name: tuple(amount // count + (i < amount % count) for i in range(count)) for name, amount in found.items()}
+    parts = {name: [amount // count + (i < amount % count) for i in range(count)] for name, amount in found.items()}
+    if said.pins_cpus:
+        # What is reserved is never given away, and lies at the first (cm/cpumanager/policy_static.go, NewStaticPolicy).
+        parts["cpu"][0] -= math.ceil(host.machine.vcpus - allocatable.get("cpu", host.machine.vcpus))
+    return {name: tuple(amount) for name, amount in parts.items()}
 
 
 def _requests(pod: Object, said: Settings) -> Iterator[dict[str, int]]:
     """Whole devices and pinned CPUs of each container, or of all of them together in scope `pod`."""
     containers = [each.get("resources") or {} for each in pod["spec"]["containers"]]
-    guaranteed = all(_exact(each) for each in containers)
+    first = [each.get("resources") or {} for each in pod["spec"].get("initContainers") or []]
+    guaranteed = all(_exact(each) for each in (*containers, *first))
     each_asks = [_whole(amounts(each.get("requests") or each.get("limits")), guaranteed) for each in containers]
     if said.scope != "pod":
         yield from each_asks
@@ -134,7 +140,9 @@ def _requests(pod: Object, said: Settings) -> Iterator[dict[str, int]]:
 
 
 def _exact(resources: Object) -> bool:
-    """Whether CPU and memory are limited to what is requested: with that in all containers a pod is Guaranteed."""
+    """Whether CPU and memory are limited to what is requested: with that in all containers, those that run first among
+    them, a pod is Guaranteed (pkg/apis/core/v1/helper/qos/qos.go).
+    """
     limits, requests = resources.get("limits") or {}, resources.get("requests") or resources.get("limits") or {}
     return all(name in limits and amounts(limits)[name] == amounts(requests).get(name) for name in ("cpu", "memory"))
 

@@ -351,3 +351,19 @@ def test_nemo_is_not_told_what_was_not_planned() -> None:
 def test_an_unknown_framework_is_refused() -> None:
     with pytest.raises(ValueError, match="jax is not a framework that can start a run"):
         launch(recipe("jax"))
+
+
+@pytest.mark.parametrize(
+    ("framework", "flag"),
+    [
+        ("torchrun", "loader-workers"),
+        ("fsdp2", "loader-workers"),
+        ("megatron", "num-workers"),
+        ("nemo", "dataset.num_workers"),
+    ],
+)
+def test_workers_that_load_data_are_told_where_they_are_said_o05(framework: str, flag: str) -> None:
+    assert options(launch(recipe(framework, loader_workers=6)))[flag] == "6"
+    without = launch(recipe(framework))
+    assert flag not in options(without)
+    assert "loader_workers" not in json.loads(without.files["plan.json"])

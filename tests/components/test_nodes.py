@@ -18,6 +18,9 @@ from components.aws.nodes import NodePool
 from components.aws.user_data import OwnImage, lustre_script, user_data
 from components.platform.taints import Taint, pool_taints, tolerations, tolerations_of_all_pools
 from planner.interfaces import layout
+from planner.nodes import allocatable_cpu_millicores
+from rehearsal.kubelet import hosts, nodeobject
+from rehearsal.tests.inside import facts
 from tests.components.samples import ENA, built, pool_args
 
 
@@ -303,3 +306,16 @@ def test_a_node_of_such_an_image_is_told_its_cluster_and_comes_with_labels_and_t
             ],
         },
     }
+
+
+def test_a_kubelet_gives_pods_cpus_of_their_own_where_the_pool_says_so_aa03() -> None:
+    """nodeadm merges the parts: how the disks are joined stays."""
+    merged = hosts.node_config(user_data(exclusive_spare_millicores=4000))
+    assert merged["instance"]["localStorage"] == {"strategy": "RAID0"}
+    kubelet = merged["kubelet"]["config"]
+    assert (kubelet["cpuManagerPolicy"], kubelet["topologyManagerPolicy"]) == ("static", "best-effort")
+    assert kubelet["systemReserved"] == {"cpu": "4000m"}
+    assert "kubeReserved" not in kubelet, "it is nodeadm's"
+    shown, usable = nodeobject.capacity(facts.host("p5.48xlarge", node_config=merged), 500)
+    assert shown["cpu"] == "192"
+    assert usable["cpu"] == f"{allocatable_cpu_millicores(192, exclusive=True)}m"

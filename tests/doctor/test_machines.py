@@ -114,6 +114,19 @@ def test_a_link_that_is_down_or_slow_is_named_by_its_rail(port: tuple[str, int],
     assert words in found.sentence
 
 
+def test_an_interface_that_takes_less_than_the_fabric_is_named_by_its_rail_e19() -> None:
+    """The MTU is the stack file's; an interface that a pod has is not seen, and not judged."""
+    found = planned()
+    assert found.fabric is not None
+    wide = replace(found, fabric=replace(found.fabric, mtu=9000))
+    machine = host("dgx-05")
+    seen = replace(whole(machine), mtus={RAIL: 1500})
+    (wrong,) = comparing._rails(wide, machine, seen)
+    assert wrong.sentence == f"the interface of rail 1 ({RAIL}) has an MTU of 1500 bytes, not 9000"
+    assert parsed(f"mtu {RAIL} 1500\nend\n", 0.0).mtus == {RAIL: 1500}
+    assert list(comparing._rails(wide, machine, replace(seen, mtus={RAIL: 9000}))) == []
+
+
 def test_other_gpus_than_planned_and_two_drivers() -> None:
     other = (("NVIDIA H200", "580.126.20"),) * 8
     (found,) = told(dgx_01=replace(whole(host("dgx-01")), gpus=other))

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from rehearsal.metal.lacking import missing
-from tests.stacks.ceph_stack import CHATS, DISKS, SERIALS, SERVERS, with_ceph
+from tests.stacks.ceph_stack import DISKS, SERIALS, SERVERS, with_ceph
 
 from .rehearsed import Rehearsed, operations, rehearsed, until
 from .trees import Tree
@@ -19,10 +19,11 @@ pytestmark = [pytest.mark.engine, pytest.mark.scale]
 
 LACKING = missing()
 NAMESPACE, API = "rook-ceph", "ceph.rook.io/v1"
+SNAPSHOTS = "snapshot.storage.k8s.io/v1"
 
 
 def small(**hosts: Any) -> str:
-    """The stack with two GPU machines, nothing that runs on them, and a dataset."""
+    """The stack with two GPU machines, and nothing that runs on them."""
     config = with_ceph(hosts=hosts)
     inventory = config["gpucluster:inventory"]
     for each in inventory["hosts"]:
@@ -30,7 +31,7 @@ def small(**hosts: Any) -> str:
             each |= {"name": "dgx-[01-02]", "address": "10.20.0.[21-22]", "bmc": "10.20.4.[21-22]", "racks": "r[1-2]"}
             each |= {"units": [2], **{key: each[key][:2] for key in ("hostKeys", "serials", "allowFormat")}}
     config["gpucluster:pools"][1] |= {"count": 2, "maxCount": 2}
-    config["gpucluster:training"] = {"datasets": [CHATS]}
+    config["gpucluster:training"] = {}
     return yaml.safe_dump({"config": config})
 
 
@@ -91,16 +92,39 @@ def test_a_claim_gets_a_volume_and_files_are_mounted_on_gpu_machines(site: Rehea
     site.kube.delete({**claim, "metadata": made["metadata"]})
 
 
-def test_a_dataset_is_read_as_of_its_snapshot(site: Rehearsed) -> None:
-    (taken,) = site.kube.list("snapshot.storage.k8s.io/v1", "VolumeSnapshot", namespace="training")
-    assert taken["status"]["readyToUse"] is True
-    assert taken["metadata"]["labels"]["gpucluster/dataset-snapshot"] == CHATS["snapshot"]
-    claim = site.kube.get("v1", "PersistentVolumeClaim", taken["metadata"]["name"], "training")
-    assert claim is not None
-    assert (claim["status"]["phase"], claim["spec"]["accessModes"]) == ("Bound", ["ReadOnlyMany"])
-    volume = site.kube.get("v1", "PersistentVolume", claim["spec"]["volumeName"])
+def test_a_snapshot_of_a_claim_is_read_by_another_claim(site: Rehearsed) -> None:
+    """As a dataset's is: `training.datasets[].snapshot`, whose copy no rehearsed machine makes."""
+
+    def claim(name: str, kind: str, mode: str, **more: Any) -> dict[str, Any]:
+        spec = {"accessModes": [mode], "storageClassName": kind, "resources": {"requests": {"storage": "10Gi"}}, **more}
+        meta = {"name": name, "namespace": "default"}
+        return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": meta, "spec": spec}
+
+    def bound(name: str) -> dict[str, Any] | None:
+        found = site.kube.get("v1", "PersistentVolumeClaim", name, "default") or {}
+        return found if (found.get("status") or {}).get("phase") == "Bound" else None
+
+    def ready() -> dict[str, Any] | None:
+        found = site.kube.get(SNAPSHOTS, "VolumeSnapshot", "then", "default") or {}
+        return found if (found.get("status") or {}).get("readyToUse") else None
+
+    live = claim("live", "ceph-filesystem", "ReadWriteMany")
+    site.kube.create(live)
+    until(lambda: bound("live"), "the claim to be bound")
+    spec = {"volumeSnapshotClassName": "ceph-filesystem", "source": {"persistentVolumeClaimName": "live"}}
+    meta = {"name": "then", "namespace": "default"}
+    taken = {"apiVersion": SNAPSHOTS, "kind": "VolumeSnapshot", "metadata": meta, "spec": spec}
+    site.kube.create(taken)
+    assert until(ready, "the snapshot to be ready")["status"]["restoreSize"] == "10Gi"
+    source = {"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "name": "then"}
+    read = claim("read", "ceph-filesystem-snapshot", "ReadOnlyMany", dataSource=source)
+    site.kube.create(read)
+    volume = site.kube.get("v1", "PersistentVolume", until(lambda: bound("read"), "the claim")["spec"]["volumeName"])
     assert volume is not None
     assert volume["spec"]["csi"]["driver"] == "rook-ceph.cephfs.csi.ceph.com"
+    for each in (read, taken, live):
+        site.kube.delete(each)
+    until(lambda: not site.kube.list(SNAPSHOTS, "VolumeSnapshotContent"), "what the driver made to go")
 
 
 def test_a_second_up_changes_nothing_and_down_leaves_the_drives(site: Rehearsed) -> None:

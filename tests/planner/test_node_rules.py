@@ -8,6 +8,7 @@ import pytest
 from catalogue.offerings import OFFERINGS, offered
 from catalogue.tables import SHIPPED
 from planner.types import AwsPlan
+from settings.errors import SettingsError
 from tests.planner.stacks import planned, rules
 from tests.planner.test_placement_rules import booked
 
@@ -96,3 +97,24 @@ def test_repair_in_a_block_is_told_lf13() -> None:
     (alone,) = told(booked(count=1), "repair-in-block")
     assert "has 0 of its 1 nodes; set repair to false" in alone
     assert told(planned(), "repair-in-block") == []
+
+
+@pytest.mark.parametrize(("instance", "found"), [("g6.2xlarge", []), ("g6.xlarge", ["exclusive-cpus-few"])])
+def test_cpus_are_given_away_where_some_are_left_aa03(instance: str, found: list[str]) -> None:
+    """Of 4 CPUs 4 would stay for daemons."""
+    pool = {"pools.1.instanceType": instance, "pools.1.exclusiveCpus": True}
+    plan = planned(changes=pool)
+    assert [each for each in rules(plan) if each == "exclusive-cpus-few"] == found
+
+
+def test_what_daemons_keep_is_not_counted_for_pods_aa03() -> None:
+    shared, alone = planned(), planned(changes={"pools.1.exclusiveCpus": True})
+    (name,) = (each.name for each in shared.pools.values() if each.role == "training")
+    kept = shared.pools[name].allocatable_cpu_millicores - alone.pools[name].allocatable_cpu_millicores
+    assert kept == 4000
+
+
+def test_services_have_no_cpus_to_themselves_aa03() -> None:
+    """A proxy stands beside the server, and its CPU is not limited."""
+    with pytest.raises(SettingsError, match="exclusiveCpus"):
+        planned(changes={"pools.1.role": "inference", "pools.1.exclusiveCpus": True})

@@ -270,6 +270,36 @@ def test_a_kubelet_keeps_what_the_plan_counted_with() -> None:
         assert ("topologyManagerPolicy" in patch) == (pool == "training")
 
 
+def test_pods_of_a_pool_may_have_their_cpus_to_themselves_aa03() -> None:
+    """The kubelet reserves what the plan does not count, and no pod of the run is other than Guaranteed."""
+    config = deepcopy(stack_config("metal"))
+    pools = config["gpucluster:pools"]
+    next(each for each in pools if each["name"] == "training")["exclusiveCpus"] = True
+    found = run_program(config, stack="metal")
+    patch = yaml.safe_load(told("dgx-01", found)["KUBELET"])
+    assert (patch["cpuManagerPolicy"], patch["topologyManagerPolicy"]) == ("static", "best-effort")
+    before = planned().pools["training"].allocatable_cpu_millicores
+    kept = sum(int(patch[key]["cpu"].removesuffix("m")) for key in ("kubeReserved", "systemReserved"))
+    assert planned().pools["training"].server.cpu.threads * 1000 - kept == before - 4000
+    assert "cpuManagerPolicy" not in yaml.safe_load(told("cp-1", found)["KUBELET"])
+    (waiting,) = (each for each in found.of_type("ConfigMap") if each.name == "training-operator-waiting")
+    (container,) = yaml.safe_load(waiting.inputs["data"]["initContainer.yaml"])
+    assert container["resources"]["limits"] == container["resources"]["requests"]
+    pod = found.one("training-operator-deployment").inputs["spec"]["template"]["spec"]
+    assert waiting.inputs["metadata"]["name"] in [each.get("configMap", {}).get("name") for each in pod["volumes"]]
+    (mount,) = (each for each in pod["containers"][0]["volumeMounts"] if each["name"] == "waiting")
+    flag = f"--pytorch-init-container-template-file={mount['mountPath']}/initContainer.yaml"
+    assert flag in pod["containers"][0]["args"]
+
+
+def test_only_a_machine_that_is_said_to_be_drained_takes_another_cpu_policy_aa03() -> None:
+    config = deepcopy(stack_config("metal"))
+    serial = next(host.serial for host in site().hosts if host.name == "dgx-02")
+    config["gpucluster:inventory"]["drained"] = [serial]
+    found = run_program(config, stack="metal")
+    assert [told(name, found)["DRAINED"] for name in ("dgx-01", "dgx-02", "cp-1")] == ["no", "yes", "no"]
+
+
 def test_a_changed_machine_is_sent_again_and_the_others_are_not() -> None:
     """32 machines of which one changes: one connection."""
     hosts = deepcopy(stack_config("metal")["gpucluster:inventory"]["hosts"])

@@ -52,6 +52,8 @@ def _flags(recipe: Recipe) -> Iterator[tuple[str, object]]:
     yield from _architecture(recipe)
     if recipe.steps is not None:
         yield "train-iters", recipe.steps
+    if recipe.loader_workers is not None:
+        yield "num-workers", recipe.loader_workers
     yield from _saving(recipe)
     if recipe.profile is not None:
         first, last = recipe.profile

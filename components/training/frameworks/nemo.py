@@ -33,6 +33,8 @@ def _overrides(recipe: Recipe) -> Iterator[tuple[str, object]]:
     yield "train.global_batch_size", recipe.global_batch
     if recipe.steps is not None:
         yield "train.train_iters", recipe.steps
+    if recipe.loader_workers is not None:
+        yield "dataset.num_workers", recipe.loader_workers
     yield "mixed_precision", _PRECISION[recipe.precision]
     yield "ddp.grad_reduce_in_fp32", recipe.gradients == "fp32"
     yield "ddp.use_distributed_optimizer", recipe.sharding != "none"

@@ -32,6 +32,8 @@ def _pairs(recipe: Recipe) -> Iterator[tuple[str, object]]:
         yield "steps", recipe.steps
     if recipe.directory is not None:
         yield "data-dir", recipe.directory
+    if recipe.loader_workers is not None:
+        yield "loader-workers", recipe.loader_workers
     yield from _saving(recipe)
     if recipe.metrics_port is not None:
         yield "metrics-port", recipe.metrics_port

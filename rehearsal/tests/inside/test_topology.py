@@ -129,3 +129,30 @@ def test_a_flag_wins_over_the_configuration() -> None:
     }
     assert topology.settings({"kubelet": kubelet}) == topology.Settings("restricted", "pod", False)
     assert topology.settings({}) == topology.Settings("none", "container", False)
+
+
+STATIC = {"cpuManagerPolicy": "static", "topologyManagerScope": "pod"}
+RESERVED = {"metadata": {"name": "n"}, "status": {"allocatable": {"nvidia.com/gpu": "8", "cpu": "187450m"}}}
+
+
+def pinned(asked: dict[str, Any], *others: topology.Placed) -> topology.Placed | None:
+    config = {"kubelet": {"config": {"topologyManagerPolicy": "best-effort", **STATIC}}}
+    return topology.place(asked, facts.host("p5.48xlarge", node_config=config), RESERVED, others)
+
+
+def test_whole_cpus_of_a_guaranteed_pod_are_its_own_and_the_reserved_ones_nobodys() -> None:
+    """192 CPUs of which 4.55 are reserved: 5 whole ones of the first NUMA node."""
+    first = pinned(asking(4, cpu="90"))
+    assert first == {"nvidia.com/gpu": (4, 0), "cpu": (90, 0)}
+    assert pinned(asking(4, cpu="96"), first) == {"nvidia.com/gpu": (0, 4), "cpu": (0, 96)}
+    assert pinned(asking(8, cpu="187")) == {"nvidia.com/gpu": (4, 4), "cpu": (91, 96)}
+
+
+def test_a_container_that_runs_first_and_may_use_more_than_it_asks_for_costs_a_pod_its_cpus() -> None:
+    """As the training operator's own does, in which workers wait for their master."""
+    waits = {"limits": {"cpu": "100m", "memory": "20Mi"}, "requests": {"cpu": "50m", "memory": "10Mi"}}
+    asked = asking(8, cpu="180")
+    asked["spec"]["initContainers"] = [{"name": "init-pytorch", "resources": waits}]
+    assert pinned(asked) == {"nvidia.com/gpu": (4, 4)}
+    asked["spec"]["initContainers"][0]["resources"]["requests"] = waits["limits"]
+    assert pinned(asked) == {"nvidia.com/gpu": (4, 4), "cpu": (91, 89)}

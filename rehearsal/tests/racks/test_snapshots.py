@@ -132,7 +132,7 @@ def test_a_snapshot_is_ready_when_the_driver_has_made_it(tmp_path: Path) -> None
     taken = site.take()
     site.look()
     assert taken["status"]["readyToUse"] is True
-    assert taken["status"]["restoreSize"] == str(10 * 2**30)
+    assert taken["status"]["restoreSize"] == "10Gi"
     content = site.kube.get(API, "VolumeSnapshotContent", taken["status"]["boundVolumeSnapshotContentName"])
     assert content is not None
     assert content["spec"]["source"] == {"volumeHandle": "live"}

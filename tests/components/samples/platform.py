@@ -32,7 +32,7 @@ from components.platform.snapshot_controller import SnapshotController, Snapshot
 from components.platform.taints import GPU_TAINT
 from components.platform.team_rights import TeamRights
 from components.platform.teams import Teams, TeamsArgs, TeamSpec
-from components.platform.training_operator import TrainingOperator
+from components.platform.training_operator import TrainingOperator, TrainingOperatorArgs
 from components.platform.training_operator_rbac import OperatorAccount, cluster_rules, jobs_rules, namespace_rules
 from components.platform.volumes_end import VolumesEnd, VolumesEndArgs
 from tests.components.samples.common import Make, done
@@ -142,7 +142,7 @@ SAMPLES: Mapping[str, Make] = {
     ),
     "operator": lambda opts: TrainingOperator(
         "sample",
-        OperatorArgs(
+        TrainingOperatorArgs(
             version="v1.2.3",
             crd_sha256="ab" * 32,
             image="operator:1",

@@ -97,3 +97,22 @@ def test_reductions_need_switches_that_reduce() -> None:
     fabric = planned_site({"fabric.sharp": True}).fabric
     assert fabric is not None
     assert fabric.nccl["NCCL_COLLNET_ENABLE"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("mtu", "sentence"),
+    [
+        (9000, None),
+        (4200, None),
+        (4100, "4100 bytes leave packets of RDMA 2048 of payload, not 4096"),
+        (1500, "1500 bytes leave packets of RDMA 1024 of payload, not 4096"),
+    ],
+)
+def test_packets_of_roce_are_whole_e19(mtu: int, sentence: str | None) -> None:
+    findings = found("fabric-mtu", {**ROCE, "fabric.ecn": True, "fabric.mtu": mtu}, catalogue=ROCE_CARDS)
+    assert [finding.sentence for finding in findings] == ([sentence] if sentence else [])
+
+
+def test_the_mtu_of_infiniband_is_the_subnet_managers_e19() -> None:
+    (finding,) = found("fabric-mtu", {"fabric.mtu": 4096})
+    assert "mtu=5 in partitions.conf" in finding.remedy

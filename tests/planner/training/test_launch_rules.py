@@ -226,3 +226,35 @@ def test_metrics_are_not_shown_where_the_ranks_meet_n03(api: str, port: int) -> 
     assert finding.severity is Severity.ERROR
     assert not found("metrics-at-the-rendezvous", api=api, metricsPort=port + 1)
     assert not found("metrics-at-the-rendezvous", api="v2" if api == "v1" else "v1", metricsPort=port)
+
+
+# -- workers that load data
+
+
+@pytest.mark.parametrize(("workers", "words"), [(22, ""), (23, "192 processes, and a pod has 190 cores")])
+def test_workers_have_a_core_each_o05(workers: int, words: str) -> None:
+    """p5.48xlarge: 8 ranks share 190 whole cores, 23 each with the rank itself."""
+    text = " ".join(each.sentence for each in found("loader-workers", framework="megatron", loaderWorkers=workers))
+    assert words in text
+    assert bool(words) == bool(text)
+
+
+def test_workers_have_memory_beside_shm_o05() -> None:
+    room = next(iter(plan().runs.values()))
+    shm = room.pod.memory_mib // 1024 - 20
+    (finding,) = found("loader-workers", framework="megatron", loaderWorkers=4, shmGib=shm)
+    assert "32 workers keep about 32 GiB, and a pod has 20 GiB beside shmGib" in finding.sentence
+    assert finding.remedy.startswith("take 2 or fewer")
+
+
+@pytest.mark.parametrize("framework", ["script", "deepspeed", "reference"])
+def test_workers_that_nobody_starts_are_refused_o05(framework: str) -> None:
+    changes: dict[str, Any] = {"script": []} if framework == "reference" else {}
+    (finding,) = found("loader-workers", framework=framework, loaderWorkers=4, **changes)
+    assert finding.path.endswith("loaderWorkers")
+    assert "set framework to one of torchrun" in finding.remedy
+
+
+def test_workers_are_not_said_twice_o05() -> None:
+    (finding,) = found("launch-says-twice", framework="megatron", script=["train.py", "--num-workers=4"])
+    assert "loaderWorkers" in finding.remedy

@@ -22,6 +22,38 @@ def roce_lossless(draft: MetalDraft) -> Iterable[Observation]:
         )
 
 
+_ROCE_HEADERS = 96
+ROCE_MTU = 4200
+"""Bytes of a packet of RoCE v2 with 4096 of payload: headers take 96 (Linux, include/rdma/ib_addr.h, iboe_get_mtu)."""
+
+
+@metal_rule(
+    "E19",
+    formula=f"mtu >= {ROCE_MTU}, if kind = roce; none, if kind = infiniband",
+    source="Linux, include/rdma/ib_addr.h: iboe_get_mtu; opensm(8), partition configuration: mtu=5 is 4096",
+)
+def fabric_mtu(draft: MetalDraft) -> Iterable[Observation]:
+    """Packets of RDMA hold 4096 bytes where the interface lets them through; InfiniBand's are the subnet manager's."""
+    fabric = draft.settings.fabric
+    if fabric.mtu is None:
+        return
+    if fabric.kind == "infiniband":
+        yield Observation(
+            path="fabric.mtu",
+            sentence="on InfiniBand the subnet manager gives each partition its MTU (4096 bytes; IPoIB has 4 fewer), "
+            "and no interface is set",
+            remedy="remove the key; with opensm say mtu=5 in partitions.conf",
+        )
+    elif fabric.kind == "roce" and fabric.mtu < ROCE_MTU:
+        payload = max((each for each in (256, 512, 1024, 2048) if each + _ROCE_HEADERS <= fabric.mtu), default=256)
+        yield Observation(
+            path="fabric.mtu",
+            sentence=f"{fabric.mtu} bytes leave packets of RDMA {payload} of payload, not 4096",
+            remedy=f"take {ROCE_MTU} or more, such as 9000, on switches too",
+            inputs={"mtu": f"{fabric.mtu} bytes", "payload": f"{payload} bytes"},
+        )
+
+
 @metal_rule(
     "E04 F09",
     formula="rails x (nodes + 2, up to a power of 2) <= 2^(32 - prefix)",

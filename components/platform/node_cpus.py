@@ -1,0 +1,24 @@
+"""What a kubelet is told so that a pod has its CPUs to itself, near its GPUs (AA03, O07).
+
+The CPU manager gives whole CPUs to pods whose containers all, those that run first among them, are limited to what they
+request, and wants some reserved that it never gives away. The topology manager places CPUs with the devices.
+
+Sources: Kubernetes documentation, "Control CPU management policies on the node" and "Control Topology Management
+Policies on a node"; kubelet.config.k8s.io/v1beta1.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+NEAR: Mapping[str, Any] = {
+    "topologyManagerPolicy": "best-effort",
+    "topologyManagerScope": "pod",
+    "topologyManagerPolicyOptions": {"prefer-closest-numa-nodes": "true"},
+}
+"""Devices of a pod at one socket where that can be had. A pod is never refused for it: one with all GPUs of a node
+spans both sockets."""
+
+
+def exclusive(spare_millicores: int) -> dict[str, Any]:
+    """The fields of a kubelet's configuration: so much CPU is reserved beside what the kubelet reserves."""
+    return {**NEAR, "cpuManagerPolicy": "static", "systemReserved": {"cpu": f"{spare_millicores}m"}}
