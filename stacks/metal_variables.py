@@ -1,7 +1,7 @@
 """What a machine is told: the variables of its bundle, out of the plan and the catalogue."""
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pulumi
 
@@ -12,8 +12,10 @@ from planner.metal_types import MetalPlan
 from planner.nodes import EVICTION_MIB, METAL_MAX_PODS, kubelet_memory_mib, reserved_cpu_millicores
 from planner.pool_types import MetalPoolPlan
 from planner.site import HostPlan, SitePlan
+from planner.slurm_types import SlurmPlan
 from stacks import metal_home as homes
 from stacks import metal_lustre as lustre
+from stacks import metal_slurm_node as slurm_node
 from stacks import metal_storage_node as storage_node
 from stacks.metal_joining import Known, membership, release
 
@@ -56,19 +58,19 @@ _SYSCTLS: Mapping[str, str] = {
 
 def concerns(plan: MetalPlan, site: SitePlan, host: HostPlan) -> tuple[str, ...]:
     """What of a machine is prepared. Servers of Lustre are no nodes, those of Ceph are."""
-    served = site.lustre
+    served, slurms = site.lustre, host in site.slurm_nodes
     names = ["checks", "packages", "time", "modules", "sysctls", "bmc-network"]
     names += ["rails"] if host.rails else []
     names += ["vfs"] if _functions(plan, host) else []
-    if host not in site.nodes:
+    if host not in site.nodes and not slurms:
         if host.storage == "nfs":
             return chosen(*names, *homes.CONCERNS)
         return chosen(*names, *(lustre.CONCERNS if served else ()))
-    names += ["registry-login"] if plan.supply.login else []
+    names += ["registry-login"] if plan.supply.login and not slurms else []
     if host.pool is None:
         return chosen(*names, *storage_node.CONCERNS)
     pool = plan.pools[host.pool]
-    names += ["swap", "containerd", "memlock", "kubelet"]
+    names += [] if slurms else ["swap", "containerd", "memlock", "kubelet"]
     names += ["nvme"] if host.disks else []
     names += ["local-volumes"] if host.disks and pool.role == "system" and not site.ceph else []
     names += ["lnet"] if served else []
@@ -77,7 +79,9 @@ def concerns(plan: MetalPlan, site: SitePlan, host: HostPlan) -> tuple[str, ...]
     names += ["acs"] if pool.gpus_per_node else []
     if pool.gpus_per_node and site.driver == "host":
         names += ["persistence", "clocks", *(["fabric-manager"] if has_switches(pool.server) else [])]
-    if host.control_plane:
+    if slurms and plan.slurm:
+        names += slurm_node.roles(plan.slurm, host).concerns
+    elif host.control_plane:
         names += ["control-plane" if host == site.control_plane[0] else "join", "invitations"]
     else:
         names += ["join"]
@@ -87,7 +91,8 @@ def concerns(plan: MetalPlan, site: SitePlan, host: HostPlan) -> tuple[str, ...]
 def _functions(plan: MetalPlan, host: HostPlan) -> int:
     """Virtual functions of each of a machine's ports on the fabric."""
     own = plan.fabric.pod_ports if plan.fabric else None
-    joins = host.pool is not None and plan.pools[host.pool].role == "training" and host.rails
+    pool = plan.of_kubernetes.pools.get(host.pool or "")
+    joins = pool is not None and pool.role == "training" and host.rails
     return own.per_port if own and own.mode == "sriov" and joins else 0
 
 
@@ -104,16 +109,15 @@ def variables(
     functions = _functions(plan, host)
     told: dict[str, pulumi.Input[str]] = {
         "SERIAL": host.serial or "",
-        "OS": _OS,
+        "OS": slurm_node.OS if site.slurm_pools and pool else _OS,
         "MIN_KERNEL": _KERNEL,
         "MIN_FREE_GIB": _FREE_GIB,
         "MEMORY_GIB": str(pool.server.memory_gib) if pool else "0",
         # Functions are devices of their own, and need the IOMMU; without them it only slows GPUs down.
         "IOMMU": "pt" if functions else "off" if pool and pool.gpus_per_node else "any",
         **({"VFS": str(functions)} if functions else {}),
-        "PACKAGES": " ".join(packages(plan, site, host)),
-        "KUBERNETES_MINOR": plan.kubernetes_version,
-        "KEEP": f"{_KEPT} {lustre.KEPT}" if site.lustre and host not in site.nodes else _KEPT,
+        **packaged(plan, packages(plan, site, host)),
+        **({"KEEP": f"{_KEPT} {lustre.KEPT}"} if site.lustre and pool is None and host not in site.nodes else {}),
         "NTP": " ".join(site.time_servers),
         "MAX_SKEW": _SKEW_S,
         "MODULES": " ".join(
@@ -131,6 +135,8 @@ def variables(
         "RAILS": " ".join(f"{address}=rail{number}" for number, address in enumerate(host.rails)),
         "ALLOW_RESET": host.serial if host.serial and host.may_reset else "",
     }
+    if plan.slurm and host in site.slurm_nodes and pool:
+        return told | _of_slurm(plan.slurm, site, host, pool) | slurm_node.variables(plan, plan.slurm, host, known.key)
     if host not in site.nodes:
         if host.storage == "nfs":
             return told | homes.variables(site, host)
@@ -152,6 +158,11 @@ def _of_any_node(plan: MetalPlan, known: Known) -> dict[str, pulumi.Input[str]]:
             lambda password: base64.b64encode(f"{login.user}:{password}".encode()).decode()
         )
     return told
+
+
+def _of_slurm(slurm: SlurmPlan, site: SitePlan, host: HostPlan, pool: MetalPoolPlan) -> dict[str, pulumi.Input[str]]:
+    """As of a node, but its disks are jobs' scratch."""
+    return _of_node(site, host, pool) | {"NVME_MOUNT": slurm.scratch_path, "DRAINED": "no"}
 
 
 def _of_node(site: SitePlan, host: HostPlan, pool: MetalPoolPlan) -> dict[str, pulumi.Input[str]]:
@@ -189,6 +200,11 @@ def kubelet_patch(pool: MetalPoolPlan) -> str:
     )
 
 
+def packaged(plan: MetalPlan, names: Sequence[str]) -> dict[str, pulumi.Input[str]]:
+    """What the concern of packages reads, with these."""
+    return {"PACKAGES": " ".join(names), "KUBERNETES_MINOR": plan.kubernetes_version, "KEEP": _KEPT}
+
+
 def packages(plan: MetalPlan, site: SitePlan, host: HostPlan) -> list[str]:
     """NAME=VERSION of a machine's packages; without a version the one that is there, or the repositories' newest."""
     names = ["chrony="]
@@ -198,6 +214,9 @@ def packages(plan: MetalPlan, site: SitePlan, host: HostPlan) -> list[str]:
         names += ["containerd.io="]
         mounted = site.shared_files is not None and site.shared_files.kind == "nfs"
         names += ["nfs-common="] if mounted or site.homes else []
+    elif plan.slurm and host in site.slurm_nodes:
+        names += slurm_node.roles(plan.slurm, host).packages
+        names += ["nfs-common="] if site.shared_files and site.shared_files.kind == "nfs" else []
     elif host.storage == "nfs":
         names += homes.PACKAGES
     elif site.lustre:
