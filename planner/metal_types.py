@@ -11,6 +11,7 @@ from planner.fabric.plan import FabricPlan, on_fabric
 from planner.facility.plan import FacilityPlan
 from planner.networks import NetworkPlan
 from planner.pool_types import MetalPoolPlan
+from planner.pools import totals
 from planner.procurement import Check
 from planner.site import SitePlan
 from planner.slurm_types import SlurmPlan
@@ -50,6 +51,7 @@ class MetalPlan(Plan):
         return replace(
             self,
             pools=pools,
+            totals=totals(pools.values()),
             runs={name: run for name, run in self.runs.items() if run.pool not in names},
             measured={name: gate for name, gate in self.measured.items() if name not in names},
             above={name: switches for name, switches in self.above.items() if name not in machines},

@@ -214,8 +214,14 @@ def _slurm_lines(plan: MetalPlan) -> dict[str, Any]:
     slurm = plan.slurm
     if slurm is None:
         return {}
-    told = {"controllers": [head.name for head in slurm.heads], "database": slurm.database.name}
-    return {"slurm": {**told, "machines": sum(len(each.hosts) for each in slurm.nodes)}}
+    return {
+        "slurm": {
+            "controllers": [head.name for head in slurm.heads],
+            "database": slurm.database.name,
+            "machines": sum(len(each.hosts) for each in slurm.nodes),
+            "gpus": sum(len(each.hosts) * each.gpus for each in slurm.nodes),
+        }
+    }
 
 
 def _fabric_lines(plan: MetalPlan, site: SitePlan) -> dict[str, Any]:

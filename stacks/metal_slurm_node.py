@@ -56,6 +56,10 @@ class Roles:
         )
 
 
+NOTHING = Roles()
+"""Of a machine that Slurm has not."""
+
+
 def roles(slurm: SlurmPlan, host: HostPlan) -> Roles:
     """What the machine is; nothing of it for any other."""
     heads = [head.name for head in slurm.heads]

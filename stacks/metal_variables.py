@@ -109,7 +109,7 @@ def variables(
     functions = _functions(plan, host)
     told: dict[str, pulumi.Input[str]] = {
         "SERIAL": host.serial or "",
-        "OS": slurm_node.OS if site.slurm_pools and pool else _OS,
+        "OS": slurm_node.OS if plan.slurm and slurm_node.roles(plan.slurm, host) != slurm_node.NOTHING else _OS,
         "MIN_KERNEL": _KERNEL,
         "MIN_FREE_GIB": _FREE_GIB,
         "MEMORY_GIB": str(pool.server.memory_gib) if pool else "0",

@@ -149,6 +149,14 @@ def test_kubernetes_has_nothing_of_machines_that_it_has_not() -> None:
     names = {each.name for each in graph.resources.values()}
     assert not [name for name in names if name.startswith(("gpu-operator-release", "run-llama", "pool-training"))]
     assert not graph.of_type("NicClusterPolicy")
+    hardware = graph.outputs["hardware"]
+    assert (hardware["nodes"], hardware["gpus"], list(hardware["pools"])) == (3, 0, ["system"])
+    assert hardware["slurm"] == {
+        "controllers": ["system-1", "system-2"],
+        "database": "system-3",
+        "machines": 8,
+        "gpus": 64,
+    }
 
 
 def test_a_hybrid_trains_under_slurm_and_serves_under_kubernetes() -> None:
@@ -166,6 +174,12 @@ def test_a_hybrid_trains_under_slurm_and_serves_under_kubernetes() -> None:
     assert "gpu-operator-release" in names
     assert "pool-inference-nodes" in names
     assert "pool-training-nodes" not in names
+    systems = {name: told(name, graph)["OS"] for name in (served[0], trained[0], "system-1")}
+    assert systems == {
+        served[0]: "ubuntu-22.04 ubuntu-24.04",
+        trained[0]: "ubuntu-24.04",
+        "system-1": "ubuntu-24.04",
+    }, "Ubuntu 22.04 has a Slurm without cgroup v2"
     services = [each["name"] for each in preset("h100-8n")["serving"]["services"]]
     assert all(any(service in name for name in names) for service in services)
     assert not graph.of_type("PyTorchJob")
