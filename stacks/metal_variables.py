@@ -12,7 +12,6 @@ from planner.metal_types import MetalPlan
 from planner.nodes import EVICTION_MIB, METAL_MAX_PODS, kubelet_memory_mib, reserved_cpu_millicores
 from planner.pool_types import MetalPoolPlan
 from planner.site import HostPlan, SitePlan
-from planner.slurm_types import SlurmPlan
 from stacks import metal_home as homes
 from stacks import metal_lustre as lustre
 from stacks import metal_slurm_node as slurm_node
@@ -136,7 +135,8 @@ def variables(
         "ALLOW_RESET": host.serial if host.serial and host.may_reset else "",
     }
     if plan.slurm and host in site.slurm_nodes and pool:
-        return told | _of_slurm(plan.slurm, site, host, pool) | slurm_node.variables(plan, plan.slurm, host, known.key)
+        told |= _of_node(site, host, pool) | {"NVME_MOUNT": plan.slurm.scratch_path}
+        return told | slurm_node.variables(plan, plan.slurm, host, known.key)
     if host not in site.nodes:
         if host.storage == "nfs":
             return told | homes.variables(site, host)
@@ -158,11 +158,6 @@ def _of_any_node(plan: MetalPlan, known: Known) -> dict[str, pulumi.Input[str]]:
             lambda password: base64.b64encode(f"{login.user}:{password}".encode()).decode()
         )
     return told
-
-
-def _of_slurm(slurm: SlurmPlan, site: SitePlan, host: HostPlan, pool: MetalPoolPlan) -> dict[str, pulumi.Input[str]]:
-    """As of a node, but its disks are jobs' scratch."""
-    return _of_node(site, host, pool) | {"NVME_MOUNT": slurm.scratch_path, "DRAINED": "no"}
 
 
 def _of_node(site: SitePlan, host: HostPlan, pool: MetalPoolPlan) -> dict[str, pulumi.Input[str]]:

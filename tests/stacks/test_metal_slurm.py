@@ -12,7 +12,7 @@ from components.metal.secrets import accounting_password, munge_key
 from policy.graph import Resource
 from settings.presets import preset
 from tests.graph.harness import Recorded
-from tests.graph.stackfiles import refusal, run_program
+from tests.graph.stackfiles import refusal, run_program, stack_config
 from tests.stacks.test_metal import KEY, concerns_of, machines, told
 from tests.stacks.test_metal_presets import STORE, config, deployed, inventory
 
@@ -77,6 +77,27 @@ def test_heads_and_database_have_a_bundle_of_their_own() -> None:
         text = str(machines(graph)[f"slurm-{name}"].inputs["stdin"])
         assert "GPUCLUSTER_STATE=/var/lib/gpucluster-slurm\n" in text
         assert "slurm" not in " ".join(concerns_of(name, graph))
+
+
+def test_one_system_machine_is_controller_and_database() -> None:
+    """Computers with GeForce cards: its state is its own."""
+    graph = run_program(config("lab-metal", **{"gpucluster:slurm": {"pools": ["training"]}}), stack="mine")
+    (head,) = [name for name in machines(graph) if name.startswith("slurm-")]
+    assert concerns_of(head, graph) == ["packages", "slurm", "slurm-database", "slurm-controller"]
+    assert told(head, graph)["SLURM_STATE"] == "/var/spool/slurmctld"
+    assert files(head, graph)["/etc/slurm/slurm.conf"][2] == "slurmctld.service"
+
+
+def test_disks_of_machines_are_scratch_of_jobs() -> None:
+    hosts = [{**each, "disks": ["/dev/disk/by-path/pci-0000:06:00.0-nvme-1"]} for each in inventory(PURE)["hosts"]]
+    graph = run_program(config(PURE, **{"gpucluster:inventory": {**inventory(PURE), "hosts": hosts}}), stack="mine")
+    assert "nvme" in concerns_of("training-1", graph)
+    assert told("training-1", graph)["NVME_MOUNT"] == told("training-1", graph)["SLURM_SCRATCH"] == "/scratch"
+
+
+def test_a_stack_on_aws_has_no_slurm() -> None:
+    said = refusal({**stack_config("dev"), "gpucluster:slurm": {"pools": ["training"]}}, stack="dev")
+    assert "gpucluster:slurm: belongs to platform.kind metal, and the kind is aws; remove it" in said
 
 
 def test_every_variable_that_a_concern_of_slurm_reads_is_told() -> None:
