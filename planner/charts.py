@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from catalogue import metal_versions, versions
+from planner.fabric.plan import on_fabric
 
 if TYPE_CHECKING:
     from planner.draft import AwsDraft, Draft, MetalDraft
@@ -33,14 +34,15 @@ def metal_charts(draft: MetalDraft) -> tuple[str, ...]:
         own += [metal_versions.ROOK_CEPH, metal_versions.CEPH_CSI_DRIVERS]
     else:
         own.append(metal_versions.LOCAL_STATIC_PROVISIONER)
-    handed = draft.fabric is not None and (draft.fabric.kind == "infiniband" or draft.fabric.pod_ports is not None)
+    joined = draft.fabric is not None and on_fabric(draft.kubernetes_pools.values())
+    handed = joined and draft.fabric and (draft.fabric.kind == "infiniband" or draft.fabric.pod_ports is not None)
     fabric = [metal_versions.NETWORK_OPERATOR] if handed else []
     return _names(draft, own + fabric)
 
 
 def _names(draft: Draft, platform: list[versions.Chart]) -> tuple[str, ...]:
     found = [versions.METRICS_SERVER, versions.PROMETHEUS_OPERATOR_CRDS, versions.VOLCANO, *platform]
-    if any(pool.gpus_per_node for pool in draft.pools.values()):
+    if any(pool.gpus_per_node for pool in draft.kubernetes_pools.values()):
         found.append(versions.GPU_OPERATOR)
     if draft.monitoring:
         found += [versions.KUBE_PROMETHEUS_STACK, versions.FLUENT_BIT]

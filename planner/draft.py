@@ -1,6 +1,6 @@
 """What the rules look at: the settings, the catalogue, and the numbers planned so far."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, ClassVar
@@ -59,6 +59,11 @@ class Draft:
     monitoring: MonitoringPlan | None
 
     @property
+    def kubernetes_pools(self) -> Mapping[str, PoolPlan]:
+        """Pools whose nodes are the cluster's."""
+        return self.pools
+
+    @property
     def charts(self) -> tuple[str, ...]:
         """Charts that the stack installs, by name."""
         return type(self).installs(self)
@@ -98,6 +103,16 @@ class MetalDraft(Draft):
     owned: OwnedCost
     site: SitePlan | None
     above: Above
+
+    @property
+    def slurms(self) -> Sequence[MetalPoolPlan]:
+        """Pools whose machines are Slurm's; none where no machine is left for its controller."""
+        system = any(pool.role == "system" for pool in self.pools.values())
+        return [self.pools[name] for name in self.settings.slurm.pools if system and name in self.pools]
+
+    @property
+    def kubernetes_pools(self) -> Mapping[str, MetalPoolPlan]:
+        return {name: pool for name, pool in self.pools.items() if name not in self.settings.slurm.pools}
 
 
 registry = Registry()

@@ -58,6 +58,7 @@ def plan_site(settings: MetalSettings, pools: Mapping[str, MetalPoolPlan], lnet:
         ceph=_ceph(settings.storage.ceph) if settings.storage.ceph else None,
         lustre=lustre,
         homes=(RUNS, *(team.namespace for team in plan_teams(settings))) if settings.storage.home else (),
+        slurm_pools=settings.slurm.pools,
     )
 
 

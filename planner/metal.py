@@ -1,6 +1,7 @@
 """The plan of a stack on on-premises racks."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import date
 
 import planner.rules.metal  # noqa: F401
@@ -22,6 +23,7 @@ from planner.metal_types import MetalPlan
 from planner.networks import plan_networks
 from planner.pools import plan_metal_pools, totals
 from planner.procurement import Check, bill_checks, room_checks
+from planner.slurm import plan_slurm
 from planner.storage.plan import client_rates, plan_metal_storage
 from planner.workload_types import RunPlan
 from planner.workloads import plan_runs
@@ -34,12 +36,13 @@ _UNKNOWN_READ_MB_PER_S = 1000.0
 def plan_metal(settings: MetalSettings, shipped: Catalogue, today: date) -> MetalPlan:
     """The stack's numbers, and what every rule has to say about them."""
     draft = metal_draft(settings, shipped, today)
-    return MetalPlan(
+    found = MetalPlan(
         **numbers(draft, MetalPlan, settings, today, _switching(settings, draft.fabric)),
         totals=totals(draft.pools.values()),
         checklist=_checklist(draft),
         cloud=_cloud(draft),
     )
+    return replace(found, slurm=plan_slurm(settings, found)) if draft.slurms else found
 
 
 def metal_draft(settings: MetalSettings, shipped: Catalogue, today: date) -> MetalDraft:

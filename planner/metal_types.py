@@ -1,18 +1,20 @@
 """What the planner returns about on-premises racks; apart, as a stack on AWS need not load it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from planner.bom import Bom
 from planner.cost.comparison import Comparison
 from planner.cost.owned import OwnedCost
 from planner.fabric.near import Above
-from planner.fabric.plan import FabricPlan
+from planner.fabric.plan import FabricPlan, on_fabric
 from planner.facility.plan import FacilityPlan
 from planner.networks import NetworkPlan
 from planner.pool_types import MetalPoolPlan
+from planner.pools import totals
 from planner.procurement import Check
 from planner.site import SitePlan
+from planner.slurm_types import SlurmPlan
 from planner.storage.types import StoragePlan
 from planner.types import Plan
 
@@ -22,6 +24,7 @@ class MetalPlan(Plan):
     """The plan of a stack on on-premises racks. `fabric` is None where no nodes join one or it cannot be built,
     `networks` are those beside it; `storage` is None where the row of its servers is not known, `cloud` where AWS rents
     no such nodes, and `site` where the stack file names no machines. `above` are switches over machines that are named.
+    `slurm` is there where the stack file names pools for it.
     """
 
     pools: Mapping[str, MetalPoolPlan]
@@ -35,3 +38,22 @@ class MetalPlan(Plan):
     cloud: Comparison | None
     site: SitePlan | None
     above: Above
+    slurm: SlurmPlan | None = None
+
+    @property
+    def of_kubernetes(self) -> "MetalPlan":
+        """Without Slurm's machines and what is for them alone: runs, gates, a fabric that only they join."""
+        if self.slurm is None:
+            return self
+        names = {nodes.pool for nodes in self.slurm.nodes}
+        machines = {host.name for nodes in self.slurm.nodes for host in nodes.hosts}
+        pools = {name: pool for name, pool in self.pools.items() if name not in names}
+        return replace(
+            self,
+            pools=pools,
+            totals=totals(pools.values()),
+            runs={name: run for name, run in self.runs.items() if run.pool not in names},
+            measured={name: gate for name, gate in self.measured.items() if name not in names},
+            above={name: switches for name, switches in self.above.items() if name not in machines},
+            fabric=self.fabric if on_fabric(pools.values()) else None,
+        )

@@ -134,7 +134,7 @@ class SitePlan:
     `endpoint` is the address of the Kubernetes API. `driver` says who owns the drivers of GPUs and cards, `gds` whether
     the operator loads that of GPUDirect Storage. `leaving` are serials of machines that may leave the cluster, whether
     they are among the `hosts` still or not any more. `homes` are namespaces whose people have directories of their own,
-    none without a server of homes.
+    none without a server of homes. Machines of `slurm_pools` are prepared, and are Slurm's instead of the cluster's.
     """
 
     name: str
@@ -159,6 +159,7 @@ class SitePlan:
     ceph: CephPlan | None
     lustre: LustrePlan | None
     homes: tuple[str, ...]
+    slurm_pools: tuple[str, ...] = ()
 
     @property
     def home_server(self) -> HostPlan | None:
@@ -173,7 +174,14 @@ class SitePlan:
     @property
     def nodes(self) -> tuple[HostPlan, ...]:
         """Every machine that joins the cluster."""
-        return tuple(host for host in self.hosts if host.pool or host.storage == "osd")
+        return tuple(
+            host for host in self.hosts if (host.pool and host.pool not in self.slurm_pools) or host.storage == "osd"
+        )
+
+    @property
+    def slurm_nodes(self) -> tuple[HostPlan, ...]:
+        """Machines that run Slurm's jobs."""
+        return tuple(host for host in self.hosts if host.pool in self.slurm_pools)
 
     @property
     def control_plane(self) -> tuple[HostPlan, ...]:

@@ -1,18 +1,17 @@
-"""The machines of a stack as Slurm shares them: hosts, partitions, accounts and shares, in numbers and names alone.
+"""The machines of a stack as Slurm shares them, out of its plan.
 
-Slurm takes the training pools, or where there are no GPUs the machines beside the heads; inference stays with
-Kubernetes. Nothing here is deployed: `make slurm` writes it down.
+Slurm takes the pools that the stack file names for it, else the training pools, or where there are no GPUs the machines
+beside the heads; inference stays with Kubernetes. What the file names is deployed; all of it `make slurm` writes down.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from math import ceil
-from typing import Literal
 
 from catalogue.units import MIB_PER_GIB
 from planner.metal_types import MetalPlan
 from planner.pool_types import MetalPoolPlan
-from planner.slurm_tree import SwitchPlan, tree
+from planner.slurm_tree import tree
+from planner.slurm_types import AccountPlan, HeadPlan, NodesPlan, SlurmPlan, WeightsPlan
 from settings.model import MetalSettings
 
 _KERNEL_PERMILLE = 40
@@ -30,96 +29,6 @@ _CORES_WORTH_A_RESERVE = 16
 _MINUTES_PER_HOUR = 60
 
 
-@dataclass(frozen=True, kw_only=True)
-class HeadPlan:
-    """A machine and its address, None where only its name is known."""
-
-    name: str
-    address: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class NodesPlan:
-    """Equal machines of a pool. Memory in MiB: what slurmd finds at least, and what of it no job may have; cores count
-    physical ones of a socket, `reserved_cores` those of the machine that no job may have. `links` are its RDMA ports.
-    """
-
-    pool: str
-    hosts: tuple[HeadPlan, ...]
-    sockets: int
-    cores: int
-    threads: int
-    memory_mib: int
-    reserved_mib: int
-    reserved_cores: int
-    gpu_type: str | None
-    gpus: int
-    links: int
-    features: tuple[str, ...]
-
-    @property
-    def job_cpus(self) -> int:
-        """Logical processors of a machine that jobs may have."""
-        return (self.sockets * self.cores - self.reserved_cores) * self.threads
-
-    @property
-    def job_memory_mib(self) -> int:
-        """Memory of a machine that jobs may have."""
-        return self.memory_mib - self.reserved_mib
-
-
-@dataclass(frozen=True, kw_only=True)
-class AccountPlan:
-    """A queue of the stack file: its share beside the others, and the GPUs that its jobs may hold, None for all.
-
-    A limit of all GPUs would be none, but for this: jobs that wait at a limit preempt nobody, not even their account's.
-    """
-
-    name: str
-    shares: int
-    gpus: int | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class WeightsPlan:
-    """Parts of a job's priority."""
-
-    age: int
-    fair_share: int
-    job_size: int
-    partition: int
-    qos: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class SlurmPlan:
-    """Slurm for one stack. `heads` are one or two controllers, the first in charge; `database` keeps the accounts.
-
-    `max_minutes` and `max_jobs_per_user` are None without a limit. `grace_s` is what a job that has to go gets for its
-    last save. `switches` are empty where there is no fabric. `interface` is the hosts' own, None if nobody named it.
-    """
-
-    heads: tuple[HeadPlan, ...]
-    database: HeadPlan
-    nodes: tuple[NodesPlan, ...]
-    accounts: tuple[AccountPlan, ...]
-    switches: tuple[SwitchPlan, ...]
-    weights: WeightsPlan
-    preempt: Literal["requeue", "cancel", "off"]
-    max_minutes: int | None
-    max_jobs_per_user: int | None
-    half_life_days: int
-    grace_s: int
-    shared_path: str
-    scratch_path: str
-    nccl: Mapping[str, str]
-    interface: str | None
-
-    def of_pool(self, pool: str) -> NodesPlan | None:
-        """The machines of a pool, None where Slurm has none of it."""
-        return next((each for each in self.nodes if each.pool == pool), None)
-
-
 class NoSlurmError(Exception):
     """The machines cannot be Slurm's; the message says why and what to do."""
 
@@ -129,6 +38,7 @@ def plan_slurm(settings: MetalSettings, plan: MetalPlan) -> SlurmPlan:
     wanted = settings.slurm
     system = [host for name, pool in plan.pools.items() if pool.role == "system" for host in _hosts(plan, name)]
     pools = [pool for pool in plan.pools.values() if pool.role == "training"]
+    pools = [pool for pool in pools if pool.name in (wanted.pools or plan.pools)]
     heads = system[:2]
     if not heads:
         raise NoSlurmError("Slurm's controller has no machine: add a pool of role system")

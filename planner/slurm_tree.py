@@ -6,24 +6,15 @@ by what is above them, which is one switch too: how many spines there are says n
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from planner.fabric.cabling import links
 from planner.fabric.design import FabricDesign, Topology, names
 from planner.fabric.plan import on_fabric
 from planner.metal_types import MetalPlan
+from planner.slurm_types import TreeSwitchPlan
 
 
-@dataclass(frozen=True, kw_only=True)
-class SwitchPlan:
-    """A switch of Slurm's tree: what is below it, machines or switches."""
-
-    name: str
-    nodes: tuple[str, ...] = ()
-    switches: tuple[str, ...] = ()
-
-
-def tree(plan: MetalPlan, hosts: Mapping[str, Sequence[str]]) -> tuple[SwitchPlan, ...]:
+def tree(plan: MetalPlan, hosts: Mapping[str, Sequence[str]]) -> tuple[TreeSwitchPlan, ...]:
     """Leaves first; nothing without a fabric, or where machines are beside it, which the plugin would then not place.
 
     `hosts` are the names of Slurm's machines by pool.
@@ -40,16 +31,16 @@ def tree(plan: MetalPlan, hosts: Mapping[str, Sequence[str]]) -> tuple[SwitchPla
     leaves: dict[str, list[str]] = {}
     for host, its in above.items():
         leaves.setdefault(_place(design, its), []).append(host)
-    found = [SwitchPlan(name=name, nodes=tuple(below)) for name, below in leaves.items()]
+    found = [TreeSwitchPlan(name=name, nodes=tuple(below)) for name, below in leaves.items()]
     if len(found) == 1:
         return tuple(found)
     pods: dict[int, list[str]] = {}
     for number, each in enumerate(_pods(design, named.leaves, list(leaves))):
         pods.setdefault(each, []).append(found[number].name)
-    tops = [SwitchPlan(name=f"pod-{pod + 1}", switches=tuple(below)) for pod, below in pods.items()]
+    tops = [TreeSwitchPlan(name=f"pod-{pod + 1}", switches=tuple(below)) for pod, below in pods.items()]
     if len(tops) == 1:
-        return (*found, SwitchPlan(name="spines", switches=tops[0].switches))
-    return (*found, *tops, SwitchPlan(name="cores", switches=tuple(top.name for top in tops)))
+        return (*found, TreeSwitchPlan(name="spines", switches=tops[0].switches))
+    return (*found, *tops, TreeSwitchPlan(name="cores", switches=tuple(top.name for top in tops)))
 
 
 def _place(design: FabricDesign, above: Sequence[str]) -> str:

@@ -111,6 +111,11 @@ class Plan:
     signatures: SignaturesPlan | None = None
 
     @property
+    def of_kubernetes(self) -> "Plan":
+        """What of it Kubernetes runs."""
+        return self
+
+    @property
     def errors(self) -> tuple[Finding, ...]:
         """Findings that stop a deployment: errors that no valid waiver covers."""
         return tuple(f for f in self.findings if f.severity is Severity.ERROR and f.waiver is None)

@@ -144,7 +144,7 @@ class MetalSettings(Settings):
     inventory: Annotated[Inventory | None, Field(description="None = the stack can be planned, but not deployed")] = (
         None
     )
-    slurm: Annotated[Slurm, Field(description="only for `make slurm`; nothing of it is deployed")] = Field(
+    slurm: Annotated[Slurm, Field(description="limits and shares under Slurm, and the pools that it has")] = Field(
         default_factory=Slurm
     )
 

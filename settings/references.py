@@ -10,6 +10,7 @@ from typing import Any
 from catalogue.echo import bare, echo
 from settings.sections import Path
 from settings.service_references import published, shared_keys
+from settings.slurm_references import given_to_slurm, of_slurm
 from settings.teams import about_teams
 
 Problem = tuple[Path, str]
@@ -24,6 +25,7 @@ def across_sections(data: Any) -> list[Problem]:
     teams = _entries(data, "teams")
     datasets, servers = _entries(data, "training", "datasets"), _entries(data, "serving", "triton")
     experiments = _entries(data, "training", "experiments")
+    slurms = given_to_slurm(data)
     answering = {("services", index): each for index, each in services.items()} | {
         ("triton", index): each for index, each in servers.items()
     }
@@ -56,6 +58,12 @@ def across_sections(data: Any) -> list[Problem]:
         *_repeated(("serving", "triton"), servers),
         *_shared_names(services, servers),
         *shared_keys(answering),
+        *(
+            problem
+            for index, name in enumerate(slurms)
+            for problem in _pool(pools, ("slurm", "pools", index), name, "training")
+        ),
+        *of_slurm(slurms, runs, experiments, _below(data, "training").get("pipelines")),
         *published(data.get("serving"), answering),
         *(
             problem

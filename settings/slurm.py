@@ -1,15 +1,17 @@
-"""How Slurm shares the machines, where a site lets Slurm do that (`make slurm`). Kubernetes reads nothing of it."""
+"""How Slurm shares the machines, and which of them it has. Kubernetes reads nothing of the rest."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from settings.sections import Section
-from settings.types import Matching
+from settings.sections import Section, SectionError
+from settings.types import Matching, Name
 
 HostPath = Annotated[
     str, Matching(r"/[A-Za-z0-9][A-Za-z0-9._/-]{0,254}", "an absolute path of plain characters, such as /mnt/shared")
 ]
+SHARED_PATH = "/mnt/shared"
+"""Where machines that a stack prepares have the shared file system."""
 Weight = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
@@ -24,8 +26,20 @@ class PriorityWeights(Section):
 
 
 class Slurm(Section):
-    """Limits and shares of Slurm. Queues become accounts, with their weight as the share; runs become batch scripts."""
+    """Limits and shares of Slurm. Queues become accounts, with their weight as the share; runs become batch scripts.
 
+    Machines of `pools` get Slurm and are no nodes of Kubernetes; its controllers and its database run on machines of
+    system pools.
+    """
+
+    pools: Annotated[
+        tuple[Name, ...],
+        Field(
+            max_length=100,
+            description="training pools whose machines run Slurm, installed with the stack, instead of Kubernetes;"
+            " () = `make slurm` writes files and nothing is installed",
+        ),
+    ] = ()
     max_jobs_per_user: Annotated[
         int | None, Field(ge=1, le=100_000, description="running jobs per user; None = no limit")
     ] = None
@@ -37,8 +51,15 @@ class Slurm(Section):
     half_life_days: Annotated[int, Field(ge=1, le=365, description="half-life of past usage in days")] = 7
     weights: PriorityWeights = Field(default_factory=PriorityWeights, description="weights of a waiting job's priority")
     shared_path: Annotated[HostPath, Field(description="mount point of the shared file system on every machine")] = (
-        "/mnt/shared"
+        SHARED_PATH
     )
     scratch_path: Annotated[HostPath, Field(description="mount point of the local disks on machines with GPUs")] = (
         "/scratch"
     )
+
+    @model_validator(mode="after")
+    def _shared_files_are_where_machines_have_them(self) -> Self:
+        if self.pools and self.shared_path != SHARED_PATH:
+            said = f"is {self.shared_path}, and machines that the stack prepares have it at {SHARED_PATH}"
+            raise SectionError([(("sharedPath",), f"{said}; remove the key, or remove pools")])
+        return self

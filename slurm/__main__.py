@@ -1,4 +1,4 @@
-"""`python -m slurm --stack metal --out build/slurm`: a stack's Slurm as files. Nothing is installed or started.
+"""`python -m slurm --stack metal --out build/slurm`: a stack's Slurm as files.
 
 Exit status: 0 if they are written, 1 if the stack is refused, 2 if the command is wrong.
 """
@@ -14,11 +14,7 @@ from planner.plan import plan
 from planner.slurm import NoSlurmError, plan_slurm
 from settings.errors import SettingsError
 from settings.model import MetalSettings
-from slurm.bundle import files, left_out
-
-_EXECUTABLE = (".sh", ".sbatch")
-_SECRET = ("slurmdbd.conf",)
-"""Files that get a password: nobody but their owner reads them."""
+from slurm.bundle import files, left_out, mode
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -60,7 +56,7 @@ def write(out: Path, texts: Mapping[str, str]) -> int:
         file = out / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-        file.chmod(0o600 if path in _SECRET else 0o755 if file.suffix in _EXECUTABLE else 0o644)
+        file.chmod(mode(path))
     return len(texts)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from planner.slurm import AccountPlan, SlurmPlan
+from planner.slurm_types import AccountPlan, SlurmPlan
 from slurm.controller import DATABASE_PORT
 
 PASSWORD = "REPLACE_WITH_THE_PASSWORD_OF_THE_DATABASE"  # noqa: S105 - what stands for one

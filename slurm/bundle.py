@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from planner.metal_types import MetalPlan
-from planner.slurm import SlurmPlan
+from planner.slurm_types import SlurmPlan
 from slurm.accounts import accounts_sh, slurmdbd_conf
 from slurm.checks import job_submit_lua, machine_conf, scripts
 from slurm.containers import definitions
@@ -12,6 +12,14 @@ from slurm.jobs import batch, place
 from slurm.machines import CGROUP, gres_conf, topology_conf
 from slurm.measures import batch as measuring_batch
 from stacks.recipes import started
+
+_SECRET = ("slurmdbd.conf",)
+"""Files that get a password: nobody but their owner reads them."""
+
+
+def mode(path: str) -> int:
+    """Of a file of the bundle, by its path there."""
+    return 0o600 if path in _SECRET else 0o755 if path.endswith((".sh", ".sbatch")) else 0o644
 
 
 def files(cluster: str, plan: MetalPlan, slurm: SlurmPlan) -> dict[str, str]:

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 from monitoring.failures import xids
-from planner.slurm import NodesPlan, SlurmPlan
+from planner.slurm_types import NodesPlan, SlurmPlan
 
 _SOURCE = Path(__file__).parents[1] / "node" / "slurm"
 FATAL = (*xids.LOST.values, *xids.MEMORY.values, *xids.DRIVER.values, *xids.NVLINK.values)

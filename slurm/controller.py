@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from planner.slurm import HeadPlan, NodesPlan, SlurmPlan
+from planner.slurm_types import HeadPlan, NodesPlan, SlurmPlan
 from slurm.hostlist import hostlist
 
 ETC = "/etc/slurm"
@@ -35,6 +35,11 @@ def slurm_conf(cluster: str, plan: SlurmPlan) -> str:
     return "\n".join(lines) + "\n"
 
 
+def state(plan: SlurmPlan) -> str:
+    """Where controllers keep their state: a second one goes on with what the first has written."""
+    return f"{plan.shared_path}/slurm/state" if len(plan.heads) > 1 else "/var/spool/slurmctld"
+
+
 def _control(cluster: str, plan: SlurmPlan) -> Iterator[tuple[str, object]]:
     yield "ClusterName", cluster
     for head in plan.heads:
@@ -42,11 +47,7 @@ def _control(cluster: str, plan: SlurmPlan) -> Iterator[tuple[str, object]]:
     yield "SlurmUser", "slurm"
     yield "AuthType", "auth/munge"
     yield "CredType", "cred/munge"
-    # A second controller goes on with what the first has written.
-    yield (
-        "StateSaveLocation",
-        f"{plan.shared_path}/slurm/state" if len(plan.heads) > 1 else "/var/spool/slurmctld",
-    )
+    yield "StateSaveLocation", state(plan)
     yield "SlurmdSpoolDir", "/var/spool/slurmd"
     yield "SlurmctldLogFile", "/var/log/slurm/slurmctld.log"
     yield "SlurmdLogFile", "/var/log/slurm/slurmd.log"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from components.training.pod import recorder, telling
 from components.training.saving import CHECKPOINTS, DATA, LOCAL, told
 from planner.metal_types import MetalPlan
-from planner.slurm import NodesPlan, SlurmPlan
+from planner.slurm_types import NodesPlan, SlurmPlan
 from planner.workload_types import RunPlan
 from slurm.containers import file_name
 from stacks.recipes import Started, started

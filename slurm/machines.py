@@ -1,6 +1,6 @@
 """What a machine's slurmd reads beside slurm.conf: its GPUs, its control groups, and where it stands in the fabric."""
 
-from planner.slurm import SlurmPlan
+from planner.slurm_types import SlurmPlan
 from slurm.hostlist import hostlist
 
 GRES = """\

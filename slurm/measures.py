@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from planner.communication.gates import Gate
 from planner.metal_types import MetalPlan
-from planner.slurm import NodesPlan, SlurmPlan
+from planner.slurm_types import NodesPlan, SlurmPlan
 from slurm.containers import measuring
 from slurm.jobs import between, exports
 

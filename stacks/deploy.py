@@ -19,7 +19,7 @@ from stacks.workloads import deploy_workloads
 
 def deploy(plan: Plan, config: pulumi.Config) -> dict[str, dict[str, Any]]:
     """Register everything and return the stack's outputs by layer. `config` has the secrets."""
-    return deploy_on(platform_of(plan, config), plan, config)
+    return deploy_on(platform_of(plan, config), plan.of_kubernetes, config)
 
 
 def platform_of(plan: Plan, config: pulumi.Config) -> Platform:

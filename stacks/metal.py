@@ -31,6 +31,7 @@ from stacks.metal_fabric import fabric_devices, hyper_nodes, own_ports, pod_netw
 from stacks.metal_home import NfsHomes
 from stacks.metal_lacking import lacking
 from stacks.metal_machines import ControlPlane, FileServers, Machines, control_plane, file_servers, pools, storage_nodes
+from stacks.metal_slurm import deploy_slurm
 from stacks.metal_storage import MountedFiles, Scratch, SiteObjects, local_volumes
 from stacks.metal_watching import sensors, watching
 from stacks.platform import Connections, KubeCluster, Platform
@@ -57,14 +58,15 @@ def deploy_metal(plan: Plan, config: pulumi.Config) -> Platform:
     """
     if not isinstance(plan, MetalPlan) or plan.site is None or plan.site.object_store is None:
         raise pulumi.RunError("\n".join(lacking(plan)))
-    site, store = plan.site, plan.site.object_store
+    site, store, whole = plan.site, plan.site.object_store, plan
+    plan = whole.of_kubernetes
     login = plan.supply.login
     ssh = command.Provider("command")
     over_ssh = pulumi.ResourceOptions(providers=[ssh])
     kube = KubePlatform("kube-platform", over_ssh)
     hardware = HardwarePool("hardware", over_ssh)
     machines = Machines(
-        plan=plan,
+        plan=whole,
         site=site,
         cluster=physical_name(pulumi.get_project(), pulumi.get_stack(), limit=63),
         login=Login(user=site.user, port=site.port, private_key=config.require_secret("sshKey")),
@@ -77,6 +79,7 @@ def deploy_metal(plan: Plan, config: pulumi.Config) -> Platform:
     in_cluster = pulumi.ResourceOptions(parent=kube, providers=[kubernetes])
     network = _network(plan, site, control, in_cluster)
     nodes = pools(machines, control, network, hardware)
+    deploy_slurm(machines, nodes, served.files, hardware)
     through_kubernetes = pulumi.ResourceOptions(providers=[kubernetes])
     fabric = Fabric("fabric", through_kubernetes)
     storage = pulumi.ResourceOptions(parent=Storage("storage", through_kubernetes))
@@ -134,8 +137,8 @@ def deploy_metal(plan: Plan, config: pulumi.Config) -> Platform:
         layer=kube,
         providers=[kubernetes],
         outputs={
-            "fabric": _fabric_lines(plan, site),
-            "hardware": {"machines": len(site.hosts)},
+            "fabric": _fabric_lines(whole, site),
+            "hardware": {"machines": len(site.hosts), **_slurm_lines(whole)},
             "storage": {
                 "fileSystem": site.shared_files.source if site.shared_files else "CephFS" if site.ceph else None,
                 "bucket": store.bucket,
@@ -182,9 +185,9 @@ def _kubernetes(control: ControlPlane, cluster: str, parent: pulumi.Resource) ->
 
 
 def _network(plan: MetalPlan, site: SitePlan, control: ControlPlane, inside: pulumi.ResourceOptions) -> pulumi.Resource:
-    interfaces = {host.management_nic for host in site.hosts if host.pool}
+    interfaces = {host.management_nic for host in site.nodes if host.pool}
     interface = next(iter(interfaces)) if len(interfaces) == 1 else None
-    untainted = [host for host in site.hosts if host.control_plane or _is_system(plan, host)]
+    untainted = [host for host in site.nodes if host.control_plane or _is_system(plan, host)]
     return Chart(
         "cilium",
         ChartArgs(
@@ -206,6 +209,20 @@ def _network(plan: MetalPlan, site: SitePlan, control: ControlPlane, inside: pul
 
 def _is_system(plan: MetalPlan, host: HostPlan) -> bool:
     return host.pool is not None and plan.pools[host.pool].role == "system"
+
+
+def _slurm_lines(plan: MetalPlan) -> dict[str, Any]:
+    slurm = plan.slurm
+    if slurm is None:
+        return {}
+    return {
+        "slurm": {
+            "controllers": [head.name for head in slurm.heads],
+            "database": slurm.database.name,
+            "machines": sum(len(each.hosts) for each in slurm.nodes),
+            "gpus": sum(len(each.hosts) * each.gpus for each in slurm.nodes),
+        }
+    }
 
 
 def _fabric_lines(plan: MetalPlan, site: SitePlan) -> dict[str, Any]:

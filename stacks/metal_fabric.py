@@ -153,7 +153,7 @@ def _attached(plan: MetalPlan, own: PodPorts, namespace: pulumi.Output[str]) -> 
 def _addresses(plan: MetalPlan, site: SitePlan) -> list[list[str]]:
     """PCI addresses of each port, in rail order, on any machine that joins the fabric."""
     found: dict[int, set[str]] = {}
-    for host in site.hosts:
+    for host in site.nodes:
         if host.pool and plan.pools[host.pool].role == "training":
             for number, address in enumerate(host.rails):
                 found.setdefault(number, set()).add(address)

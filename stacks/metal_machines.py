@@ -77,7 +77,7 @@ def file_servers(machines: Machines, hardware: HardwarePool) -> FileServers:
     home: pulumi.Resource | None = None
     ordered = [host for step in in_order(machines.site) for host in step]
     for host in machines.site.hosts:
-        if host not in machines.site.nodes and host not in ordered:
+        if host.storage and host not in machines.site.nodes and host not in ordered:
             made = Host(f"host-{host.name}", machines.args(host), inside).prepared
             home = made if host.storage == "nfs" else home
     return FileServers(files=before, home=home)
@@ -127,7 +127,7 @@ def pools(
             labels={host.name: place_labels(machines.plan, host) for host in here},
         )
 
-    return {name: Pool(f"pool-{name}", args(name), inside) for name in machines.plan.pools}
+    return {name: Pool(f"pool-{name}", args(name), inside) for name in machines.plan.of_kubernetes.pools}
 
 
 def storage_nodes(machines: Machines, control: ControlPlane, network: pulumi.Resource, hardware: HardwarePool) -> Pool:

@@ -1,7 +1,7 @@
 """What a machine is told: the variables of its bundle, out of the plan and the catalogue."""
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pulumi
 
@@ -20,6 +20,7 @@ from planner.pool_types import MetalPoolPlan
 from planner.site import HostPlan, SitePlan
 from stacks import metal_home as homes
 from stacks import metal_lustre as lustre
+from stacks import metal_slurm_node as slurm_node
 from stacks import metal_storage_node as storage_node
 from stacks.metal_joining import Known, membership, release
 
@@ -62,19 +63,19 @@ _SYSCTLS: Mapping[str, str] = {
 
 def concerns(plan: MetalPlan, site: SitePlan, host: HostPlan) -> tuple[str, ...]:
     """What of a machine is prepared. Servers of Lustre are no nodes, those of Ceph are."""
-    served = site.lustre
+    served, slurms = site.lustre, host in site.slurm_nodes
     names = ["checks", "packages", "time", "modules", "sysctls", "bmc-network"]
     names += ["rails"] if host.rails else []
     names += ["vfs"] if _functions(plan, host) else []
-    if host not in site.nodes:
+    if host not in site.nodes and not slurms:
         if host.storage == "nfs":
             return chosen(*names, *homes.CONCERNS)
         return chosen(*names, *(lustre.CONCERNS if served else ()))
-    names += ["registry-login"] if plan.supply.login else []
+    names += ["registry-login"] if plan.supply.login and not slurms else []
     if host.pool is None:
         return chosen(*names, *storage_node.CONCERNS)
     pool = plan.pools[host.pool]
-    names += ["swap", "containerd", "memlock", "kubelet"]
+    names += [] if slurms else ["swap", "containerd", "memlock", "kubelet"]
     names += ["nvme"] if host.disks else []
     names += ["local-volumes"] if host.disks and pool.role == "system" and not site.ceph else []
     names += ["lnet"] if served else []
@@ -83,7 +84,9 @@ def concerns(plan: MetalPlan, site: SitePlan, host: HostPlan) -> tuple[str, ...]
     names += ["acs"] if pool.gpus_per_node else []
     if pool.gpus_per_node and site.driver == "host":
         names += ["persistence", "clocks", *(["fabric-manager"] if has_switches(pool.server) else [])]
-    if host.control_plane:
+    if slurms and plan.slurm:
+        names += slurm_node.roles(plan.slurm, host).concerns
+    elif host.control_plane:
         names += ["control-plane" if host == site.control_plane[0] else "join", "invitations"]
     else:
         names += ["join"]
@@ -93,7 +96,8 @@ def concerns(plan: MetalPlan, site: SitePlan, host: HostPlan) -> tuple[str, ...]
 def _functions(plan: MetalPlan, host: HostPlan) -> int:
     """Virtual functions of each of a machine's ports on the fabric."""
     own = plan.fabric.pod_ports if plan.fabric else None
-    joins = host.pool is not None and plan.pools[host.pool].role == "training" and host.rails
+    pool = plan.of_kubernetes.pools.get(host.pool or "")
+    joins = pool is not None and pool.role == "training" and host.rails
     return own.per_port if own and own.mode == "sriov" and joins else 0
 
 
@@ -110,16 +114,15 @@ def variables(
     functions = _functions(plan, host)
     told: dict[str, pulumi.Input[str]] = {
         "SERIAL": host.serial or "",
-        "OS": _OS,
+        "OS": slurm_node.OS if plan.slurm and slurm_node.roles(plan.slurm, host) != slurm_node.NOTHING else _OS,
         "MIN_KERNEL": _KERNEL,
         "MIN_FREE_GIB": _FREE_GIB,
         "MEMORY_GIB": str(pool.server.memory_gib) if pool else "0",
         # Functions are devices of their own, and need the IOMMU; without them it only slows GPUs down.
         "IOMMU": "pt" if functions else "off" if pool and pool.gpus_per_node else "any",
         **({"VFS": str(functions)} if functions else {}),
-        "PACKAGES": " ".join(packages(plan, site, host)),
-        "KUBERNETES_MINOR": plan.kubernetes_version,
-        "KEEP": f"{_KEPT} {lustre.KEPT}" if site.lustre and host not in site.nodes else _KEPT,
+        **packaged(plan, packages(plan, site, host)),
+        **({"KEEP": f"{_KEPT} {lustre.KEPT}"} if site.lustre and pool is None and host not in site.nodes else {}),
         "NTP": " ".join(site.time_servers),
         "MAX_SKEW": _SKEW_S,
         "MODULES": " ".join(
@@ -138,6 +141,9 @@ def variables(
         "RAIL_MTU": str(plan.fabric.mtu or "") if plan.fabric and host.rails else "",
         "ALLOW_RESET": host.serial if host.serial and host.may_reset else "",
     }
+    if plan.slurm and host in site.slurm_nodes and pool:
+        told |= _of_node(site, host, pool) | {"NVME_MOUNT": plan.slurm.scratch_path}
+        return told | slurm_node.variables(plan, plan.slurm, host, known.key)
     if host not in site.nodes:
         if host.storage == "nfs":
             return told | homes.variables(site, host)
@@ -197,6 +203,11 @@ def kubelet_patch(pool: MetalPoolPlan) -> str:
     )
 
 
+def packaged(plan: MetalPlan, names: Sequence[str]) -> dict[str, pulumi.Input[str]]:
+    """What the concern of packages reads, with these."""
+    return {"PACKAGES": " ".join(names), "KUBERNETES_MINOR": plan.kubernetes_version, "KEEP": _KEPT}
+
+
 def packages(plan: MetalPlan, site: SitePlan, host: HostPlan) -> list[str]:
     """NAME=VERSION of a machine's packages; without a version the one that is there, or the repositories' newest."""
     names = ["chrony="]
@@ -206,6 +217,9 @@ def packages(plan: MetalPlan, site: SitePlan, host: HostPlan) -> list[str]:
         names += ["containerd.io="]
         mounted = site.shared_files is not None and site.shared_files.kind == "nfs"
         names += ["nfs-common="] if mounted or site.homes else []
+    elif plan.slurm and host in site.slurm_nodes:
+        names += slurm_node.roles(plan.slurm, host).packages
+        names += ["nfs-common="] if site.shared_files and site.shared_files.kind == "nfs" else []
     elif host.storage == "nfs":
         names += homes.PACKAGES
     elif site.lustre:

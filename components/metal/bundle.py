@@ -7,7 +7,7 @@ or `undo`. Secrets are in the text alone: arguments and environments are shown t
 
 import hashlib
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -43,6 +43,11 @@ CONCERNS = (
     "control-plane",
     "join",
     "invitations",
+    "apptainer",
+    "slurm",
+    "slurm-database",
+    "slurm-controller",
+    "slurm-node",
 )
 """Every concern in the order in which they are applied: what a later one needs, an earlier one has made."""
 
@@ -70,9 +75,19 @@ def header(variables: Mapping[str, str]) -> str:
     return "".join(f"GPUCLUSTER_{name}={shlex.quote(variables[name])}\n" for name in sorted(variables))
 
 
-def bundle(variables: Mapping[str, str], concerns: Sequence[str]) -> str:
-    """The text. `GENERATION` is the hash of all else in it: an older text that is undone later finds it superseded."""
+def bundle(variables: Mapping[str, str], concerns: Sequence[str], *, apart: str | None = None) -> str:
+    """The text. `GENERATION` is the hash of all else in it: an older text that is undone later finds it superseded.
+
+    A second bundle of the same machine keeps what it remembers `apart`, under this name: each is undone by itself.
+    """
     call = f"run_concerns {' '.join(concerns)}\n"
-    rest = "\n".join((header(variables), script(_LIBRARY), *(script(each) for each in concerns), call))
+    parts = (header(variables), script(_LIBRARY), *_places(apart), *(script(each) for each in concerns), call)
+    rest = "\n".join(parts)
     generation = hashlib.sha256(rest.encode()).hexdigest()[:16]
     return f"GPUCLUSTER_ACTION=${{1:-apply}}\n{header({'GENERATION': generation})}\n{rest}"
+
+
+def _places(apart: str | None) -> Iterator[str]:
+    if apart is not None:
+        state, run = f"/var/lib/gpucluster-{apart}", f"/run/gpucluster-{apart}"
+        yield header({"STATE": state, "RUN": run, "PENDING": f"{run}/pending"})

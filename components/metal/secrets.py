@@ -22,6 +22,16 @@ def encryption_key(key: str) -> str:
     return base64.b64encode(derived(key, "encryption at rest")).decode()
 
 
+def munge_key(key: str) -> bytes:
+    """What machines of Slurm believe each other by (munge, mungekey(8): 32 bytes or more)."""
+    return derived(key, "munge")
+
+
+def accounting_password(key: str) -> str:
+    """By which slurmdbd asks its database, in hexadecimal digits."""
+    return derived(key, "slurm accounting").hex()
+
+
 def certificate_key(key: str) -> str:
     """The key with which certificates are handed to further control plane nodes: AES-256, 64 hexadecimal digits.
 

@@ -182,6 +182,7 @@ def _tools(disk: Path) -> None:
 MODULES = {
     "apt-get": "packages",
     "apt-mark": "packages",
+    "add-apt-repository": "packages",
     "dpkg-query": "packages",
     "modprobe": "kernel",
     "modinfo": "kernel",
@@ -217,6 +218,9 @@ MODULES = {
     "kubelet": "kubernetes",
     "containerd": "packages",
     "crictl": "runtime",
+    "mariadb": "slurm",
+    "sacctmgr": "slurm",
+    "scontrol": "slurm",
 }
 _SBIN = {
     *("ip", "modprobe", "modinfo", "lsmod", "swapoff", "swapon", "wipefs", "blkid", "mdadm", "mkfs.xfs", "setpci"),

@@ -15,7 +15,8 @@ import pytest
 
 from planner.metal_types import MetalPlan
 from planner.plan import plan
-from planner.slurm import SlurmPlan, plan_slurm
+from planner.slurm import plan_slurm
+from planner.slurm_types import SlurmPlan
 from settings.load import from_sections
 from settings.model import MetalSettings
 from slurm.bundle import files

@@ -5,7 +5,8 @@ from typing import Any
 
 from planner.metal_types import MetalPlan
 from planner.plan import plan
-from planner.slurm import SlurmPlan, plan_slurm
+from planner.slurm import plan_slurm
+from planner.slurm_types import SlurmPlan
 from settings.load import from_sections
 from settings.model import MetalSettings
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.slurm import SlurmPlan
+from planner.slurm_types import SlurmPlan
 from slurm.__main__ import main, write
 from slurm.accounts import PASSWORD, accounts_sh
 from slurm.bundle import files, left_out
@@ -122,6 +122,7 @@ def test_settings_arrive() -> None:
         "preempt": "cancel",
         "halfLifeDays": 14,
         "weights": weights,
+        "pools": [],
         "sharedPath": "/lustre",
         "scratchPath": "/nvme",
     }

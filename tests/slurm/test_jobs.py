@@ -58,7 +58,7 @@ def asked(text: str) -> dict[str, str]:
 def of(run: dict[str, Any], root: Path, **sections: Any) -> str:
     """The script of a run of slurm-8n with other keys, whose shared files are below a directory."""
     (shipped,) = preset("slurm-8n")["training"]["runs"]
-    section = {"sharedPath": str(root / "shared"), "scratchPath": str(root / "scratch")}
+    section = {"pools": [], "sharedPath": str(root / "shared"), "scratchPath": str(root / "scratch")}
     whole, slurm = planned("slurm-8n", training={"runs": [{**shipped, **run}], **sections}, slurm=section)
     return files("hall", whole, slurm)[f"jobs/{shipped['name']}.sbatch"]
 

@@ -89,8 +89,10 @@ def deployed(name: str) -> Recorded:
 def test_every_machine_of_the_preset_is_prepared_and_every_run_is_there(name: str) -> None:
     graph, found = deployed(name), planned(name)
     hosts = {each["name"]: each for each in inventory(name)["hosts"]}
-    assert set(machines(graph)) == set(hosts)
-    for host, command in machines(graph).items():
+    ours = {host: command for host, command in machines(graph).items() if not host.startswith("slurm-")}
+    assert set(ours) == set(hosts)
+    slurms = found.pools.keys() - found.of_kubernetes.pools.keys()
+    for host, command in ours.items():
         text = str(command.inputs["stdin"])
         called = text.rstrip().rpartition("\n")[2].split()[1:]
         assert [each for each in CONCERNS if each in called] == called
@@ -99,16 +101,19 @@ def test_every_machine_of_the_preset_is_prepared_and_every_run_is_there(name: st
         assert ("acs" in called) is bool(gpus)
         assert ("fabric-manager" in called) is (gpus == 8)
         of_ceph = hosts[host].get("storage") == "osd"
-        assert ("join" in called or "control-plane" in called) is (pool is not None or of_ceph)
+        of_slurm = pool is not None and pool.name in slurms
+        assert ("slurm-node" in called) is of_slurm
+        joins = pool is not None and not of_slurm
+        assert ("join" in called or "control-plane" in called) is (joins or of_ceph)
         memory = re.search(r"^GPUCLUSTER_MEMORY_GIB=(\d+)$", text, re.MULTILINE)
         assert memory is not None
         assert int(memory[1]) == (pool.server.memory_gib if pool else 0)
     waits = [str(each.inputs["create"]) for each in graph.of_type("Command") if "kubectl" in str(each.inputs["create"])]
-    for name_, pool in found.pools.items():
+    for name_, pool in found.of_kubernetes.pools.items():
         asked = [len(re.findall(rf" node/{name_}-\d+", words.partition(" && ")[0])) for words in waits]
         assert pool.count in asked
     text = " ".join(each.name for each in graph.resources.values())
-    for run in (*found.runs, *found.services):
+    for run in (*found.of_kubernetes.runs, *found.services):
         assert run in text
 
 
@@ -121,7 +126,7 @@ def test_of_ciliums_operators_each_has_a_node_whose_ports_are_free(name: str) ->
 
 @pytest.mark.parametrize("name", METAL)
 def test_a_fabric_of_infiniband_has_its_operator_and_ethernet_none(name: str) -> None:
-    fabric = planned(name).fabric
+    fabric = planned(name).of_kubernetes.fabric
     there = [each.name for each in deployed(name).of_type("NicClusterPolicy")]
     assert bool(there) is (fabric is not None and fabric.kind == "infiniband")
 

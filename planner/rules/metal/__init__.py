@@ -15,6 +15,7 @@ from planner.rules.metal import (  # noqa: F401 - each registers its rules
     machines,
     servers,
     site,
+    slurm,
     storage_servers,
     versions,
 )

@@ -1,5 +1,5 @@
-"""apt-get(8), apt-mark(8), dpkg-query(1), and the programs that only say their version: what is installed, and who
-holds it.
+"""apt-get(8), apt-mark(8), add-apt-repository(1), dpkg-query(1), and the programs that only say their version: what is
+installed, and who holds it.
 
 Words and statuses: apt-get ends with 100 on any error ("E: Unable to locate package", "E: Version '…' for '…' was not
 found", apt-pkg/cacheset.cc); dpkg-query with 1 ("no packages found matching"). A package of pkgs.k8s.io is found only
@@ -12,6 +12,7 @@ import fnmatch
 import pathlib
 import re
 
+from rehearsal.metal.tools import slurm
 from rehearsal.metal.tools.machine import absent, called, complain, facts, lasting, version
 
 LISTS = pathlib.Path("/etc/apt/sources.list.d")
@@ -48,8 +49,17 @@ SERVED = (
     "numactl",
     "cri-tools",
     "kubernetes-cni",
+    "munge",
+    "slurm-client",
+    "slurmctld",
+    "slurmd",
+    "slurmdbd",
+    "slurm-wlm-nvml-plugin",
+    "mariadb-server",
 )
 """Names that Ubuntu's, Docker's, NVIDIA's and DOCA's repositories have."""
+PPAS = {"ppa:apptainer/ppa": ("apptainer", LISTS / "apptainer-ubuntu-ppa-noble.sources")}
+"""What an archive on Launchpad has, and the file by which apt knows it (add-apt-repository(1))."""
 NEWEST = {
     "chrony": "4.5-1ubuntu4.2",
     "containerd.io": "2.2.1-1~ubuntu.24.04~noble",
@@ -68,6 +78,8 @@ def main(name: str, words: list[str]) -> int:
         print(f"containerd containerd.io v{have.partition('-')[0]} 0000000")
         return 0
     called(name, words)
+    if name == "add-apt-repository":
+        return _archive(words)
     if name == "dpkg-query":
         return _query(words)
     plain = _values(words)
@@ -108,6 +120,7 @@ def _install(packages: list[str]) -> int:
             known[name] = {"version": found, "held": known.get(name, {}).get("held", False)}
             if name.endswith("-dkms"):
                 known[name]["kernel"] = facts()["kernel"]
+    slurm.installed(list(chosen))
     for name, found in chosen.items():
         print(f"Setting up {name} ({found}) ...")
     return 0
@@ -116,7 +129,18 @@ def _install(packages: list[str]) -> int:
 def _served(name: str) -> bool:
     if name in KUBERNETES:
         return bool(_minors())
+    if any(name == served and file.exists() for served, file in PPAS.values()):
+        return True
     return any(fnmatch.fnmatchcase(name, each) for each in SERVED)
+
+
+def _archive(words: list[str]) -> int:
+    file = PPAS[words[-1]][1]
+    if "--remove" in words:
+        file.unlink(missing_ok=True)
+    else:
+        file.write_text("Types: deb\nURIs: https://ppa.launchpadcontent.net/apptainer/ppa/ubuntu\n")
+    return 0
 
 
 def _minors() -> set[str]:

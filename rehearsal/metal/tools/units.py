@@ -10,8 +10,8 @@ from __future__ import annotations
 import pathlib
 from typing import Any
 
-from rehearsal.metal.tools import drives, firmware, kernel, nfs
-from rehearsal.metal.tools.machine import called, complain, facts, lasting, until_boot
+from rehearsal.metal.tools import drives, firmware, kernel, nfs, slurm
+from rehearsal.metal.tools.machine import called, complain, facts, lasting, until_boot, version
 
 ETC = pathlib.Path("/etc/systemd/system")
 OF_PACKAGES = {
@@ -80,6 +80,8 @@ def _said(yes: bool, first: str, second: str, flags: list[str], status: int) -> 
 def _known(unit: str) -> bool:
     if (ETC / unit).is_file():
         return True
+    if unit in slurm.PACKAGES:
+        return bool(version(slurm.PACKAGES[unit]))
     package = OF_PACKAGES.get(unit)
     if package == "nvidia-driver":
         return bool((facts().get("gpu") or {}).get("driver"))
@@ -110,10 +112,14 @@ def _start(unit: str) -> int:
         for command in settings.get("ExecStart", []):
             if status := kernel.run(command):
                 problem = f"the control process exited with error code (status {status})"
+    # Its daemon is a process that ends later, of which `start` knows nothing.
+    why = "" if problem else slurm.ended(unit)
+    if why:
+        pathlib.Path("/var/log", f"{unit}.log").write_text(f"{why}\n")
     with until_boot() as state:
         active = state.setdefault("active", {})
         active.pop(unit, None)
-        if not problem:
+        if not problem and not why:
             active[unit] = settings
     if problem:
         return complain(
