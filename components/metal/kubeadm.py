@@ -59,7 +59,7 @@ class NodeSpec:
 
 def documents(*parts: Mapping[str, Any]) -> str:
     """Parts of a configuration as one file."""
-    return yaml.safe_dump_all([dict(each) for each in parts], explicit_start=True)
+    return yaml.safe_dump_all([dict(each) for each in parts], sort_keys=False, explicit_start=True)
 
 
 def _arguments(values: Mapping[str, str]) -> list[dict[str, str]]:

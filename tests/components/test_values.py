@@ -141,6 +141,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "internet": lambda: asdict(internet((443, 8443))),
     "kube-vip": lambda: read(kube_vip.manifest("vip:1", address="10.0.0.250", interface="bond0", first=True)),
     "kubeadm-audit": lambda: read(kubeadm.audit()),
+    "kubeadm-documents": lambda: kubeadm.documents({"kind": "Second", "apiVersion": "v1"}, {"kind": "Other"}),
     "kubeadm-encryption": lambda: read(kubeadm.encryption("hush")),
     "kubeadm-init": lambda: read(kubeadm.init(CLUSTER, NODE, token="a.b", certificate_key="c")),
     "kubeadm-join-that-pulls-nothing": lambda: read(kubeadm.join(replace(NODE, pulls=False), token="a.b")),
