@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -55,9 +56,9 @@ def fate(
         mutant.apply()
     file = together[0].file
     code = compile(tree, str(root / file), "exec", dont_inherit=True)
-    module = sys.modules.get(_module(file))
     living = not any(each.static for each in together)
-    if living and all(_exchange(module, code, each) for each in {mutant.function for mutant in together}):
+    functions = {each.function for each in together}
+    if living and all(_exchange(importlib.import_module(_module(file)), code, each) for each in functions):
         killer, ran = _first_failure(_within(patience, items))
     else:
         paths = [each.path for each in items]
@@ -71,7 +72,7 @@ def _module(file: str) -> str:
     return file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
-def _exchange(module: ModuleType | None, code: CodeType, function: str) -> bool:
+def _exchange(module: ModuleType, code: CodeType, function: str) -> bool:
     """Give the living function the code of its namesake. False where it cannot be found, or has other free names."""
     living: Any = module
     for name in function.split("."):

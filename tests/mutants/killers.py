@@ -68,7 +68,7 @@ def _name(mutant: Mutant) -> str:
 
 
 def _sharing(ran: Ran) -> tuple[str, int]:
-    return ran.test.partition("::")[0], round(math.log2(max(ran.seconds, 0.001)))
+    return ran.test.partition("::")[0], math.floor(math.log(max(ran.seconds, 0.001), 3))
 
 
 def _function(test: str) -> str:

@@ -5,6 +5,8 @@ from copy import deepcopy
 from functools import cache
 from typing import Any
 
+from catalogue.versions import KARPENTER_CRDS
+from planner.scaled import CONTROLLER_REQUEST
 from policy import RULES
 from policy.rule import violations
 from tests.graph.harness import Recorded
@@ -134,3 +136,25 @@ def test_its_nodes_join_by_a_role_of_their_own() -> None:
 def test_a_stack_without_such_a_pool_has_nothing_of_it() -> None:
     graph = graph_of("dev")
     assert [each.name for each in graph.resources.values() if "karpenter" in each.name] == []
+
+
+def test_the_controller_is_told_its_cluster_and_has_what_was_planned_for_it() -> None:
+    """The plan counts with its requests; two system nodes in one zone hold both of its pods."""
+    cpu, memory = CONTROLLER_REQUEST
+    amounts = {"cpu": f"{cpu}m", "memory": f"{memory}Mi"}
+    values = deployed().one("karpenter-release").inputs["values"]
+    assert values["settings"].items() >= {"clusterName": "gpucluster-dev", "eksControlPlane": True}.items()
+    assert values["controller"]["resources"] == {"requests": amounts, "limits": {"memory": amounts["memory"]}}
+    (spread,) = values["topologySpreadConstraints"]
+    assert spread["whenUnsatisfiable"] == "ScheduleAnyway"
+
+
+def test_its_kinds_are_fetched_at_the_charts_version_and_known_by_their_digests() -> None:
+    pod = deployed().one("karpenter-crds-apply-first").inputs["spec"]["template"]["spec"]
+    place = "https://raw.githubusercontent.com/aws/karpenter-provider-aws/v1.14.1/pkg/apis/crds"
+    fetched = [each["args"] for each in pod["initContainers"]]
+    assert [(url, digest) for _, url, _, digest in fetched] == [
+        (f"{place}/{name}.yaml", digest) for name, digest in KARPENTER_CRDS.items()
+    ]
+    waited = json.dumps(deployed().one("karpenter-crds-apply").inputs["spec"])
+    assert all(f"crd/{'.'.join(reversed(name.split('_')))}" in waited for name in KARPENTER_CRDS)
