@@ -113,7 +113,7 @@ def _offers(pool: Resource) -> tuple[dict[str, list[str]], list[Mapping[str, str
     for one in inner.get("requirements") or []:
         if one.get("operator") == "In":
             offered[one["key"]] = list(one.get("values") or [])
-    taints = [
+    taints: list[Mapping[str, str]] = [
         {"key": one["key"], "value": one.get("value", ""), "effect": EFFECTS[one["effect"]]}
         for one in inner.get("taints") or []
         if one.get("effect") in EFFECTS
