@@ -14,6 +14,7 @@ from policy import (
     identity,
     image_fields,
     jobs,
+    karpenter,
     keeping,
     kubernetes,
     limits,
@@ -89,5 +90,6 @@ RULES = rules_of(
     fabric,
     gateways,
     machines,
+    karpenter,
 )
 """Every rule. A rule's name is its id."""

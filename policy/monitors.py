@@ -114,7 +114,7 @@ def _known(graph: Graph) -> set[str] | None:
         listed = [(one.get("name") or {}).get("as") for one in (rules or {}).get("custom") or []]
         if not rules or rules.get("default") is not False or not all(listed) or "$" in str(listed):
             return None
-        names |= set(listed)
+        names |= {str(one) for one in listed}
     return names if serving else None
 
 

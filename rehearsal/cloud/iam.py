@@ -108,6 +108,21 @@ def policy_allows_service(document: str, service: str) -> bool:
     return False
 
 
+def policy_may_be_changed(document: str) -> bool:
+    """Whether a key's policy allows kms:PutKeyPolicy to somebody who is no service."""
+    for statement in _listed(json.loads(document).get("Statement")):
+        principal = statement.get("Principal")
+        named = _listed(principal.get("AWS")) if isinstance(principal, dict) else _listed(principal)
+        actions = [str(each).lower() for each in _listed(statement.get("Action"))]
+        if (
+            statement.get("Effect") == "Allow"
+            and named
+            and any(fnmatchcase("kms:putkeypolicy", each) for each in actions)
+        ):
+            return True
+    return False
+
+
 def _listed(value: Any) -> list[Any]:
     if value is None:
         return []

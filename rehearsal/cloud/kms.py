@@ -16,7 +16,7 @@ from moto.kms.responses import KmsResponse
 
 from rehearsal.cloud.account import kms
 from rehearsal.cloud.amend import Amendments
-from rehearsal.cloud.iam import policy_allows_service
+from rehearsal.cloud.iam import policy_allows_service, policy_may_be_changed
 
 AMENDMENTS = Amendments()
 
@@ -141,6 +141,21 @@ def _switch(original: Any, self: Any, change: Callable[[str], None]) -> Any:
     return _refuse_pending(switched, self)
 
 
+LOCKED_OUT = "The new key policy will not allow you to update the key policy in the future."
+
+
+def _refuse_lockout(original: Any, self: Any) -> Any:
+    """A key's policy lets somebody change it, unless the request bypasses the check.
+
+    Who may is taken from the principals of kind AWS alone, whoever calls: KMS looks whether the caller is one of them.
+    Source: KMS API reference, CreateKey and PutKeyPolicy, Policy and BypassPolicyLockoutSafetyCheck.
+    """
+    policy = self._get_param("Policy")
+    if policy and not self._get_param("BypassPolicyLockoutSafetyCheck") and not policy_may_be_changed(policy):
+        raise JsonRESTError("MalformedPolicyDocumentException", LOCKED_OUT)
+    return original(self)
+
+
 def _refuse_unusable(original: Any, self: Any) -> Any:
     """Cryptographic operations need a key that is Enabled."""
     named = self._get_param("KeyId")
@@ -159,10 +174,18 @@ for _operation in (
     "create_alias",
     "create_grant",
     "decrypt",
-    "put_key_policy",
     "tag_resource",
     "untag_resource",
     "update_alias",
     "update_key_description",
 ):
     AMENDMENTS.around(KmsResponse, _operation)(_refuse_pending)
+
+
+AMENDMENTS.around(KmsResponse, "create_key")(_refuse_lockout)
+
+
+@AMENDMENTS.around(KmsResponse, "put_key_policy")
+def put_key_policy(original: Any, self: Any) -> Any:
+    """PutKeyPolicy refuses a key on its way out, and a policy that nobody may change."""
+    return _refuse_pending(lambda request: _refuse_lockout(original, request), self)

@@ -48,6 +48,28 @@ def test_a_key_on_its_way_out(cloud: Cloud, kms: Any) -> None:
     kms.delete_alias(AliasName="alias/leaving")
 
 
+OF_THE_ACCOUNT = {
+    "Effect": "Allow",
+    "Principal": {"AWS": "arn:aws:iam::123456789012:root"},
+    "Action": "kms:*",
+    "Resource": "*",
+}
+
+
+def test_a_key_that_nobody_could_manage_is_refused(kms: Any) -> None:
+    """As it is made, and when its policy changes; unless the caller says that it is meant."""
+    service = {**OF_THE_ACCOUNT, "Principal": {"Service": "logs.us-east-1.amazonaws.com"}}
+    user = {**OF_THE_ACCOUNT, "Action": ["kms:Encrypt", "kms:Decrypt"]}
+    for statements in ([service], [service, user], []):
+        policy = json.dumps({"Version": "2012-10-17", "Statement": statements})
+        refused(kms.create_key, "MalformedPolicyDocumentException", "in the future", Policy=policy)
+    key = kms.create_key(Policy=json.dumps({"Version": "2012-10-17", "Statement": [OF_THE_ACCOUNT]}))
+    named = {"KeyId": key["KeyMetadata"]["KeyId"], "PolicyName": "default", "Policy": policy}
+    refused(kms.put_key_policy, "MalformedPolicyDocumentException", "in the future", **named)
+    kms.put_key_policy(**named, BypassPolicyLockoutSafetyCheck=True)
+    kms.schedule_key_deletion(KeyId=named["KeyId"])
+
+
 def test_a_new_bucket_is_closed_and_encrypted(cloud: Cloud) -> None:
     """As all are since 2023; deleting the encryption goes back to that."""
     s3, name = cloud.client("s3"), {"Bucket": "gpucluster-new"}
@@ -150,7 +172,7 @@ def test_a_log_groups_key_must_let_the_service_in(cloud: Cloud, kms: Any) -> Non
     closed = kms.create_key()["KeyMetadata"]["Arn"]
     refused(logs.create_log_group, "InvalidParameterException", logGroupName="/g", kmsKeyId=closed)
     statement = {"Effect": "Allow", "Principal": {"Service": "logs.us-east-1.amazonaws.com"}, "Action": "kms:*"}
-    policy = json.dumps({"Version": "2012-10-17", "Statement": [{**statement, "Resource": "*"}]})
+    policy = json.dumps({"Version": "2012-10-17", "Statement": [OF_THE_ACCOUNT, {**statement, "Resource": "*"}]})
     opened = kms.create_key(Policy=policy)["KeyMetadata"]["Arn"]
     logs.create_log_group(logGroupName="/g", kmsKeyId=opened)
     assert logs.describe_log_groups(logGroupNamePrefix="/g")["logGroups"][0]["kmsKeyId"] == opened
