@@ -30,9 +30,9 @@ class DatasetPlan:
     snapshot: str | None = None
 
     @property
-    def own_gib(self) -> int:
-        """The size of a volume for it alone."""
-        return ceil(gib(self.gb) * _SPARE)
+    def own_gib(self) -> int | None:
+        """The size of the volume that it has for itself, None where it lies among others."""
+        return ceil(gib(self.gb) * _SPARE) if self.snapshot is not None else None
 
 
 def dataset_sizes(training: Training) -> dict[str, float]:

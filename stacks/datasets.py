@@ -1,6 +1,7 @@
 """Datasets on the shared file system, or on a volume of their own where runs read a snapshot of them."""
 
 import hashlib
+from typing import NamedTuple
 
 import pulumi
 
@@ -21,35 +22,38 @@ def run_data(planned: DatasetPlan, platform: Platform, services: Services, insid
     if planned.source is None:
         return RunData(claim=claim, path=f"{DATASETS}/{planned.name}")
     copy = Copy("dataset", planned.name, DATA, DATASETS, planned.source, planned.copy_seconds)
-    if planned.snapshot is not None and platform.snapshots is not None:
-        return _as_of(planned, planned.snapshot, copy, platform.snapshots, platform, services, inside)
+    if planned.snapshot is not None and planned.own_gib is not None and platform.snapshots is not None:
+        frozen = _Frozen(planned.name, planned.snapshot, planned.own_gib, platform.snapshots)
+        return _as_of(frozen, copy, platform, services, inside)
     made = stage(copy, platform, services, inside)
     return RunData(claim=claim, path=made.path, ready=[made.loaded])
 
 
+class _Frozen(NamedTuple):
+    """A dataset by name, the word of its snapshot, the GiB of its volume, and the classes of all of these."""
+
+    name: str
+    snapshot: str
+    gib: int
+    classes: Snapshots
+
+
 def _as_of(
-    planned: DatasetPlan,
-    snapshot: str,
-    copy: Copy,
-    classes: Snapshots,
-    platform: Platform,
-    services: Services,
-    inside: pulumi.ResourceOptions,
+    frozen: _Frozen, copy: Copy, platform: Platform, services: Services, inside: pulumi.ResourceOptions
 ) -> RunData:
     """A dataset on a volume of its own, of which runs read a snapshot. Another snapshot or source is another one."""
-    name, namespace = f"dataset-{planned.name}", services.namespaces[DATA[0]]
-    gib = planned.own_gib
-    files = OwnFilesArgs(name=name, namespace=namespace, storage_class=classes.files, gib=gib)
+    name, namespace, classes = f"dataset-{frozen.name}", services.namespaces[DATA[0]], frozen.classes
+    files = OwnFilesArgs(name=name, namespace=namespace, storage_class=classes.files, gib=frozen.gib)
     own = OwnFiles(f"{name}-files", files, inside).claim
     made = stage(copy, platform, services, inside, own)
     taken = SnapshotArgs(
-        name=physical_name(name, _digest(made.path, snapshot), limit=63),
+        name=physical_name(name, _digest(made.path, frozen.snapshot), limit=63),
         namespace=namespace,
         of=own,
         snapshot_class=classes.taken,
         storage_class=classes.read,
-        gib=gib,
-        labels={f"gpucluster/{key}": word for key, word in (("dataset", planned.name), ("dataset-snapshot", snapshot))},
+        gib=frozen.gib,
+        labels={"gpucluster/dataset": frozen.name, "gpucluster/dataset-snapshot": frozen.snapshot},
         after=[made.loaded],
     )
     read = Snapshot(f"{name}-snapshot", taken, inside).claim

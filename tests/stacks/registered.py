@@ -460,6 +460,7 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
     "runs.*.followUps.*.pod.shmMib": lambda graph, run, index: _shm(_follow_up_pod(graph, run, index)),
     "runs.*.launch.elastic": lambda graph, run: "elasticPolicy" in run_spec(graph, run),
     "runs.*.launch.leastPods": lambda graph, run: run_spec(graph, run)["runPolicy"]["schedulingPolicy"]["minAvailable"],
+    "runs.*.launch.loaderWorkers": lambda graph, run: int(flag(graph, run, "loader-workers")),
     "runs.*.launch.profileFrom": lambda graph, run: int(flag(graph, run, "profile-from")),
     "runs.*.launch.profileTo": lambda graph, run: int(flag(graph, run, "profile-to")),
     "runs.*.launch.steps": lambda graph, run: int(flag(graph, run, "steps")),
@@ -545,6 +546,9 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
         "podSpecPatch" in json.loads(graph.one("pipelines-argo-config").inputs["data"]["workflowDefaults"])["spec"]
     ),
     "pools.*.fallsBack": lambda graph, pool: f"{pool}-on-demand" in _pools(graph),
+    "pools.*.exclusiveCpus": lambda graph, pool: (
+        b"cpuManagerPolicy" in base64.b64decode(template(graph, pool).get("userData") or "")
+    ),
     "pools.*.sandboxed": lambda graph, pool: b"runsc" in base64.b64decode(template(graph, pool).get("userData") or ""),
     "vpc.prefixes": lambda graph: (
         "ENABLE_PREFIX_DELEGATION" in graph.one("node-addons-vpc-cni").inputs["configurationValues"]

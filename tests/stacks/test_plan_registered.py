@@ -30,7 +30,7 @@ def _everything() -> dict[str, Any]:
     """The dev stack with what the committed ones leave out: every number differs from its default."""
     config = deepcopy(stack_config("dev"))
     begins, ends = (date.today() + timedelta(days=days) for days in (30, 37))
-    config["gpucluster:pools"][1] |= {"instanceType": "p5.48xlarge", "rootVolumeGib": 300}
+    config["gpucluster:pools"][1] |= {"instanceType": "p5.48xlarge", "rootVolumeGib": 300, "exclusiveCpus": True}
     config["gpucluster:pools"][1] |= {
         "capacity": "capacity-block",
         "reservation": {"id": "cr-0123456789abcdef0", "zone": "use2-az1", "start": str(begins), "end": str(ends)},
@@ -58,6 +58,7 @@ def _everything() -> dict[str, Any]:
         "framework": "fsdp2",
         "tokensBillion": 2,
         "profile": {"fromStep": 12, "toStep": 15},
+        "loaderWorkers": 7,
         "restarts": 5,
         "deadlineHours": 400,
         "metricsPort": 9222,
