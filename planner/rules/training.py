@@ -105,7 +105,7 @@ def _what_fits(seen: Seen) -> tuple[str, str]:
 
 
 @warning(
-    "O08 PF16",
+    "O08",
     formula="one of the models of the benchmark fits a node of each pool that is measured",
     source="planner/training/memory.py",
 )

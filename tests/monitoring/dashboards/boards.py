@@ -13,6 +13,7 @@ PLANS: dict[str, References] = {
     "dev": references(planned("dev")),
     "prod": PROD,
     "metal": METAL,
+    "rates": references(planned("prod", {"monitoring.fileSystem": True})),
     "ceph": References(
         nodes=3,
         gpus=0,

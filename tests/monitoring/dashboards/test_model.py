@@ -165,6 +165,21 @@ def test_a_room_of_ones_own_has_its_power_and_its_sensors() -> None:
     assert not any("PUE" in panel.title for panel in boards("prod")["energy"].panels())
 
 
+def test_rates_of_the_file_systems_servers_are_shown_where_they_are_asked_for_x05() -> None:
+    def shown(plan: str) -> set[str]:
+        panels = boards(plan)["storage"].panels()
+        return {each.title for each in panels if any(":shared_files:" in query.expr for query in each.queries)}
+
+    mounts = {"Shared file system in use"}
+    assert shown("rates") == mounts | {
+        "Shared file system, read and written",
+        "Part of the file system's rate",
+        "Operations of the file system",
+        "Fullest target",
+    }
+    assert shown("prod") == shown("metal") == mounts
+
+
 def test_ceph_is_shown_where_it_is_and_nowhere_else() -> None:
     def shown(plan: str) -> set[str]:
         return {panel.title for panel in boards(plan)["storage"].panels() if "Ceph" in panel.title}
