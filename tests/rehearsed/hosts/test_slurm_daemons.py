@@ -7,6 +7,7 @@ slurm.conf and gres.conf: a host has no control groups and no GPUs.
 
 from __future__ import annotations
 
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -119,8 +120,9 @@ def test_the_daemons_start_with_the_files_of_the_bundles(hall: Hall, site: dict[
     ask(NODE, "sh -c 'for each in 0 1 2 3 4 5 6 7; do touch /dev/nvidia$each; done'")
     said = run(hall, node, concerns={"slurm", "slurm-node"})
     assert said.status == 0, (said.lines, (node.disk / "var/log/slurmd.service.out").read_text()[-2000:])
-    # By config_overrides it has the processors of slurm.conf, and not the memory: the controller says so.
+    # The controller has heard from it, and drains what has neither the memory nor the GPUs of its line.
     until(
-        lambda: "Reason=Low RealMemory" in ask(FIRST, f"scontrol -o show node {NODE}"),
+        lambda: re.search(r" Version=\d", ask(FIRST, f"scontrol -o show node {NODE}")) is not None,
         lambda: f"{ask(FIRST, f'scontrol -o show node {NODE}')}{(node.disk / 'var/log/slurm/slurmd.log').read_text()}",
     )
+    assert "INVALID_REG" in ask(FIRST, f"scontrol -o show node {NODE}")
