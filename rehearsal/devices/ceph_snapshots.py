@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from rehearsal.images.snapshots import API, CLASS, CONTENT, SNAPSHOT
+from rehearsal.devices.snapshots import API, CLASS, CONTENT, SNAPSHOT
 from rehearsal.kube.client import ApiError
 from rehearsal.kube.quantities import parse
 from rehearsal.kubelet.program import Launch, Program

@@ -16,6 +16,7 @@ from rehearsal.devices import (
     network_operator,
     nic_states,
     rook,
+    snapshots,
     sriov_operator,
     vector_add,
     waits,
@@ -37,7 +38,6 @@ from rehearsal.images import (
     operators,
     prometheus,
     s3sync,
-    snapshots,
 )
 from rehearsal.images.external_secrets import controller as external_secrets
 from rehearsal.images.katib import algorithms, collector, database

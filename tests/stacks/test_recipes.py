@@ -56,6 +56,7 @@ def test_a_recipe_has_the_numbers_of_the_plan() -> None:
         "directory": "/data",
         "metrics_port": 9111,
         "profile": (21, 23),
+        "loader_workers": None,
     }
 
 

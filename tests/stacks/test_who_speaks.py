@@ -113,6 +113,7 @@ def gateway(acme: AcmePlan | None, networks: tuple[str, ...] = (), callers: tupl
         callers=(),
         acme=acme,
         replicas=2,
+        most_replicas=2,
         leave_seconds=1,
         drain_seconds=1,
         routes=(),

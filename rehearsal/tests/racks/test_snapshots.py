@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from rehearsal.devices import ceph_csi
+from rehearsal.devices.snapshots import API, SnapshotController
 from rehearsal.images import snapshots
-from rehearsal.images.snapshots import API, SnapshotController
 from rehearsal.kubelet.contents import Contents
 from rehearsal.kubelet.volumes import volume_key
 
