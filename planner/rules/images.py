@@ -125,7 +125,7 @@ def script_not_in_image(draft: Draft, run: TrainingRun) -> Iterable[Observation]
         )
 
 
-@rule(
+@warning(
     "LF03",
     by_name=True,
     each=runs,

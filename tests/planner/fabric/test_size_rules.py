@@ -26,6 +26,7 @@ OURS = (
     "few-cards",
     "gang-without-fabric",
     "roce-lossless",
+    "fabric-mtu",
     "roce-rail-networks",
     "subnet-manager",
     "sharp-switch",
