@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components._base import Component, physical_name
+from components._base import Component
 from components.platform.confinement import NOBODY, confined
 from components.platform.servers import service_of
 from components.serving.autoscaler import Scaling, autoscaled
@@ -194,7 +194,7 @@ def _content(secrets: Sequence[str]) -> dict[str, str]:
 
 def _named(secrets: Sequence[str]) -> str:
     digest = hashlib.sha256("\n".join(secrets).encode()).hexdigest()[:8]
-    return physical_name(NAME, digest, limit=63)
+    return f"{NAME}-{digest}"
 
 
 def _asked(path: str, period: int) -> k8s.core.v1.ProbeArgs:

@@ -2,10 +2,31 @@
 
 from dataclasses import replace
 
+import pulumi
+import pytest
+
 from components.aws.nodes import NodePool
+from components.kubeflow.pipeline_upload import PipelineUpload, PipelineUploadArgs
 from components.platform.crds import Crds, CrdsArgs
+from components.serving.arguments import compiled_path
+from components.serving.hub import HubCopy
+from components.serving.inference import InferenceService
+from components.serving.keys import ServiceKeys, ServiceKeysArgs
+from components.serving.smoke import SmokeRequest
 from components.storage.staged import Staged
-from tests.components.samples import FILE, built, pool_args, weights_args
+from components.training.gates import Gate
+from tests.components.samples import (
+    FILE,
+    Make,
+    built,
+    done,
+    gate_args,
+    hub_args,
+    pool_args,
+    service_args,
+    smoke_args,
+    weights_args,
+)
 from tests.graph.harness import Recorded
 from tests.graph.stackfiles import run_program, stack_config
 
@@ -48,3 +69,42 @@ def test_names_of_jobs_are_names_of_pods_too() -> None:
     crds = CrdsArgs(files=[FILE], crds=["a.b"], namespace="kubeflow", image="kubectl:1")
     graph = built(lambda opts: Crds(LONG, crds, opts))
     assert len(job_name(graph, f"{LONG}-apply")) == 63
+
+
+def upload_args() -> PipelineUploadArgs:
+    return PipelineUploadArgs(
+        pipeline=LONG,
+        version="1",
+        content="",
+        namespace="pipelines",
+        image="python:3",
+        address="http://there",
+        files={},
+        server=done(),
+    )
+
+
+def keys_args() -> ServiceKeysArgs:
+    keys = [pulumi.Output.secret("old-key"), pulumi.Output.secret("new-key")]
+    return ServiceKeysArgs(service=LONG, namespace="inference", keys=keys)
+
+
+NAMED: dict[str, tuple[Make, int]] = {
+    "sample-door-rules": (lambda opts: InferenceService("sample", service_args(name=LONG), opts), 63),
+    "sample-copy": (lambda opts: HubCopy("sample", hub_args(name=LONG), opts), 63),
+    "sample-files": (lambda opts: PipelineUpload("sample", upload_args(), opts), 63),
+    "sample-job": (lambda opts: Gate("sample", gate_args(gpu_product=LONG), opts), 52),
+    "sample-request": (lambda opts: SmokeRequest("sample", smoke_args(service=LONG), opts), 63),
+    "sample-secret": (lambda opts: ServiceKeys("sample", keys_args(), opts), 63),
+}
+
+
+@pytest.mark.parametrize("resource", NAMED)
+def test_names_of_what_is_made_anew_fill_their_limit(resource: str) -> None:
+    """Of a Job that its pods have as a label, of a gate's with room for what a schedule adds, of what a pod mounts."""
+    make, limit = NAMED[resource]
+    assert len(job_name(built(make), resource)) == limit
+
+
+def test_a_model_of_a_long_name_has_a_directory_of_its_own() -> None:
+    assert len(compiled_path("vllm:1", LONG, "NVIDIA-L40S", 2)) == len("compiled/") + 60 + len("-12345678")

@@ -22,8 +22,8 @@ Run = Callable[[str | None], subprocess.CompletedProcess[str]]
 def sums(place: Path, *names: str) -> str:
     """Write the file as `sha256sum` does; its own digest."""
     lines = (f"{hashlib.sha256((place / name).read_bytes()).hexdigest()}  {name}\n" for name in names)
-    (place / SUMS).write_text("".join(lines))
-    return hashlib.sha256((place / SUMS).read_bytes()).hexdigest()
+    (place / "SHA256SUMS").write_text("".join(lines))
+    return hashlib.sha256((place / "SHA256SUMS").read_bytes()).hexdigest()
 
 
 @pytest.fixture
