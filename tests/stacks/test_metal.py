@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 import yaml
 
+from catalogue.images import pinned
 from catalogue.metal_versions import METAL_CHARTS, RELEASES
+from catalogue.versions import PYTHON_IMAGE
 from components.metal.bundle import CONCERNS, bundle, chosen, header
 from components.metal.secrets import certificate_key, encryption_key, join_token
 from planner.metal_types import MetalPlan
@@ -100,6 +102,16 @@ def test_every_machine_is_prepared_by_one_connection() -> None:
     for host in site().hosts:
         connection = machines(metal())[host.name].inputs["connection"]
         assert (connection["host"], connection["hostKey"]) == (host.address, host.host_key)
+
+
+def test_every_connection_knows_its_machine_by_the_key_of_the_inventory() -> None:
+    """Those that join, drain and read credentials, too: a machine of another key is another machine."""
+    keys = {host.address: host.host_key for host in site().hosts}
+    found = [each.inputs["connection"] for each in metal().of_type("Command") if "connection" in each.inputs]
+    assert len(found) > len(keys)
+    assert {(each["host"], each["hostKey"], each["user"], each["port"]) for each in found} == {
+        (address, key, "ops", 22) for address, key in keys.items()
+    }
 
 
 def test_every_variable_that_a_concern_reads_is_told() -> None:
@@ -520,6 +532,7 @@ def test_sensors_are_read_by_one_pod_beside_the_control_plane_b19() -> None:
     assert {each["port"] for each in told} == {443}
     assert graph.one("sensors-script").inputs["data"]["authority.pem"] == controllers["authority"].strip()
     pod = graph.one("sensors-deployment").inputs["spec"]["template"]["spec"]
+    assert [each["image"] for each in pod["containers"]] == [pinned(PYTHON_IMAGE)]
     assert (pod["hostNetwork"], list(pod["nodeSelector"])) == (True, ["node-role.kubernetes.io/control-plane"])
     assert "--user=reader" in pod["containers"][0]["command"]
     password = graph.one("sensors-password")

@@ -163,6 +163,10 @@ def test_the_stores_key_is_that_of_the_stack_file() -> None:
     assert "bucketOwner" in values["obcAllowAdditionalConfigFields"].split(",")
     (secret,) = (each for each in graph().of_type("Secret") if each.name == "ceph-key-secret")
     assert "stringData" in secret.secret
+    assert secret.inputs["stringData"] == {
+        "id": "objectStoreKeyId-secret-for-tests-long-enough",
+        "key": "objectStoreKey-secret-for-tests-long-enough",
+    }
 
 
 def test_volumes_are_cephs_and_local_ones_are_not_made() -> None:
