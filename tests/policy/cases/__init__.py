@@ -11,6 +11,7 @@ from tests.policy.cases import (
     sandboxes,
     silent,
     storage,
+    workloads,
 )
 
 CASES = [
@@ -24,4 +25,5 @@ CASES = [
     *sandboxes.CASES,
     *account.CASES,
     *silent.CASES,
+    *workloads.CASES,
 ]
