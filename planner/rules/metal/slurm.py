@@ -25,7 +25,7 @@ def slurm_shared_files(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "A03 SL08",
+    "A03 W04",
     formula="slurm.pools with GPUs only with inventory.driver: host",
     source="gres.conf(5), AutoDetect=nvml: slurmd asks the driver of its machine; NVIDIA GPU Operator documentation: "
     "driver containers are pods",
