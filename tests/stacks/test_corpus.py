@@ -12,7 +12,17 @@ from tests.graph import schema_aws, schema_kubernetes, schema_sdk
 from tests.graph.stackfiles import ROOT, refusal, run_program
 
 CORPUS = ROOT / "tests" / "settings" / "corpus"
-SEEN_IN_THE_FILE_ONLY = {"day-without-quotes", "default-providers-on", "key-twice", "settings-beside-config"}
+SEEN_IN_THE_FILE_ONLY = {
+    "a-character-of-no-text",
+    "a-list",
+    "date-for-a-count",
+    "day-without-quotes",
+    "default-providers-on",
+    "key-twice",
+    "list-for-a-key",
+    "settings-beside-config",
+    "tag-of-python",
+}
 """What the engine settles while it reads the file, so that only the reader of the file can say it."""
 
 
