@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from rehearsal.devices import ceph_csi
+from rehearsal.devices import ceph_csi, snapshots
 from rehearsal.devices.snapshots import API, SnapshotController
-from rehearsal.images import snapshots
 from rehearsal.kubelet.contents import Contents
 from rehearsal.kubelet.volumes import volume_key
 
