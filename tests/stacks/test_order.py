@@ -8,10 +8,11 @@ from policy.pods import pods
 from tests.graph.harness import Recorded
 from tests.graph.stackfiles import SHIPPED, graph_of, run_program, stack_config
 from tests.stacks.test_follow_ups import by_mpi, followed
+from tests.stacks.test_outside import dev as outside
 from tests.stacks.test_wiring import wired
 
-AT_ONCE = {"etcd-snapshots-schedule"}
-"""Runs on the control plane by the clock, and may wait there for the network."""
+AT_ONCE = {"etcd-snapshots-schedule", "cilium-release"}
+"""Runs on the control plane by the clock, and may wait there for the network; is the network."""
 
 
 @cache
@@ -22,7 +23,7 @@ def isolating() -> Recorded:
     return run_program({**config, "gpucluster:monitoring": monitoring}, stack="dev")
 
 
-OWN = {"wired": wired, "followed": followed, "by-mpi": by_mpi, "isolating": isolating}
+OWN = {"wired": wired, "followed": followed, "by-mpi": by_mpi, "isolating": isolating, "outside": outside}
 
 
 def after(found: Recorded, urn: str) -> set[str]:
@@ -41,6 +42,8 @@ def after(found: Recorded, urn: str) -> set[str]:
 def test_pods_come_when_they_can_run(stack: str) -> None:
     found = OWN[stack]() if stack in OWN else graph_of(stack)
     ready = found.one("pool-system-nodes" if stack == "metal" else "service-addons-coredns").urn
-    made = {pod.maker.urn: pod.owner for pod in pods(found)}
+    made = {pod.maker.urn: pod.owner for pod in pods(found)} | {
+        each.urn: each.name for each in found.of_type("Release")
+    }
     assert len(made) > 5
     assert {owner for urn, owner in made.items() if ready not in after(found, urn)} <= AT_ONCE

@@ -63,7 +63,9 @@ def test_what_the_plan_does_not_say_is_not_in_the_recipe() -> None:
     """A profile of one step ends with it; a run without data, saves or a model has none to speak of."""
     one = replace(run(), launch=replace(run().launch, profile_to=None))
     none = replace(run(), launch=replace(run().launch, profile_from=None), dataset=None, saving=None)
-    kept = replace(run(), saving=replace(run().saving, local=False))
+    saving = run().saving
+    assert saving
+    kept = replace(run(), saving=replace(saving, local=False))
     first, second, third = recipe(one), recipe(none), recipe(kept)
     assert first
     assert second
