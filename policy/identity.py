@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from policy.calls import calls
 from policy.documents import ROLE, as_list, attachments, rights, trusted
-from policy.graph import Graph, Resource
+from policy.graph import UNKNOWN, Graph, Resource
 from policy.pods import objects
 from policy.pools import NODE_GROUP
 from policy.reach import CLUSTER
@@ -115,7 +115,8 @@ def associations_meet_their_accounts(graph: Graph) -> Iterator[Finding]:
         shown = f"{account[1]} in namespace {account[0]}"
         for one in associations[1:]:
             yield one.name, f"is the second association of the service account {shown}; EKS takes one"
-        if account in made or account in named or OF_ADDONS.get(account) in addons or account[0] in charts:
+        unknown = (account[0], UNKNOWN) in named
+        if account in made or account in named or unknown or OF_ADDONS.get(account) in addons or account[0] in charts:
             continue
         owner = f", which the add-on {OF_ADDONS[account]} would make" if account in OF_ADDONS else ""
         yield associations[0].name, f"is for the service account {shown}, which nothing creates{owner}"

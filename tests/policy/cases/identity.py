@@ -87,6 +87,15 @@ HELD = [
     ),
 ]
 MET = [
+    Case(
+        MEET,
+        both(
+            put("pod-logs-identity-association", "namespace", "kube-system"),
+            put("log-collector-release", "namespace", "kube-system"),
+            put("log-collector-release", "values.serviceAccount.name", UNKNOWN),
+        ),
+        None,
+    ),
     Case(MEET, put(f"{IDENTITY}-association", "namespace", "serving"), "in namespace serving, which nothing"),
     Case(MEET, put(f"{IDENTITY}-association", "serviceAccount", "weights"), "account weights in", preview=False),
     Case(MEET, gone(EBS), "which the add-on aws-ebs-csi-driver would make"),
