@@ -8,7 +8,7 @@ from catalogue.metal_versions import SNAPSHOT_CRDS, SNAPSHOTTER
 from components.platform.snapshot_controller import crd_url
 from rehearsal.images.published import NotFoundError, behind
 from rehearsal.toolchain import versions as built
-from rehearsal.toolchain.build import BuildError
+from rehearsal.toolchain.go import BuildError
 
 
 @pytest.mark.parametrize("plural", sorted(SNAPSHOT_CRDS))
