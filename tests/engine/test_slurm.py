@@ -201,7 +201,7 @@ def test_a_machine_that_lost_a_gpu_gets_no_job_and_says_why(slurm: Installation)
         asked = ("--parsable", "--nodes=1", "--gpus-per-node=8", "--account=lab", "--nodelist=training-3", "--requeue")
         job = slurm.run("sbatch", *asked, "--wrap", "true").stdout.strip()
         until(lambda: "DRAIN" in state_of(slurm, "training-3")["State"], slurm.log("slurmctld")[-2000:])
-        assert job_state(slurm, job) == "PENDING"
+        until(lambda: job_state(slurm, job) == "PENDING", "the job does not go back to its queue")
         slurm.run("scancel", job)
     finally:
         lost.unlink()
