@@ -27,6 +27,7 @@ from components.platform.operators import OperatorArgs
 from components.platform.priorities import Priorities
 from components.platform.queues import Queues, QueuesArgs, QueueSpec
 from components.platform.rights import AccountArgs
+from components.platform.pinned_memory import PinnedMemory
 from components.platform.sandbox import Sandbox
 from components.platform.taints import GPU_TAINT
 from components.platform.team_rights import TeamRights
@@ -60,6 +61,7 @@ SAMPLES: Mapping[str, Make] = {
         opts,
     ),
     "sandbox": lambda opts: Sandbox("sample", opts),
+    "pinned-memory": lambda opts: PinnedMemory("sample", opts),
     "priorities": lambda opts: Priorities("sample", opts),
     "team-rights": lambda opts: TeamRights("sample", opts),
     "teams": lambda opts: Teams(
