@@ -24,10 +24,10 @@ from components.platform.mpi_operator import MpiOperator
 from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
 from components.platform.network_rules import DENY, NAMES, Flow, NetworkRules, NetworkRulesArgs, Pods, Reach, Rule, gang
 from components.platform.operators import OperatorArgs
+from components.platform.pinned_memory import PinnedMemory
 from components.platform.priorities import Priorities
 from components.platform.queues import Queues, QueuesArgs, QueueSpec
 from components.platform.rights import AccountArgs
-from components.platform.pinned_memory import PinnedMemory
 from components.platform.sandbox import Sandbox
 from components.platform.taints import GPU_TAINT
 from components.platform.team_rights import TeamRights
