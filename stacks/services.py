@@ -17,6 +17,7 @@ from components.platform.hyper_nodes import HyperNodes, HyperNodesArgs
 from components.platform.metrics_server import metrics_server_values
 from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
 from components.platform.network_rules import NetworkRules, NetworkRulesArgs
+from components.platform.pinned_memory import PinnedMemory
 from components.platform.priorities import PRIORITIES, Priorities
 from components.platform.queues import Queues, QueuesArgs, QueueSpec
 from components.platform.sandbox import Sandbox
@@ -65,9 +66,10 @@ def namespace_specs(
     people: bool = False,
     signatures: bool = False,
 ) -> list[NamespaceSpec]:
-    """The namespaces. What the fabric's devices ask of training pods the baseline level forbids (NW03); operands of the
-    GPU Operator mount the host. Neither side's pods may carry the other's priority, and inference has the GPUs of its
-    pools and no more (A08). Among gangs the queues share, and priority decides: a quota would end preemption (M04).
+    """The namespaces. Of what the baseline level forbids, training pods get what the fabric's devices ask for, and no
+    more (NW03); operands of the GPU Operator mount the host. Neither side's pods may carry the other's priority, and
+    inference has the GPUs of its pools and no more (A08). Among gangs the queues share, and priority decides: a quota
+    would end preemption (M04).
     """
     fabric_asks = any(pool.network.capabilities for pool in pools if pool.role == "training")
     no_gpus = dict.fromkeys(PRIORITIES, 0)
@@ -77,6 +79,7 @@ def namespace_specs(
         NamespaceSpec(
             name="training",
             pod_security="privileged" if fabric_asks else "baseline",
+            pins_memory=fabric_asks,
             gpus={"inference": 0},
             limits=True,
         ),
@@ -105,18 +108,21 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
     """Register the services; everything with pods comes after `platform.cluster.ready`."""
     kubernetes = platform.cluster.provider
     at_platform = pulumi.ResourceOptions(parent=platform.layer, providers=[kubernetes])
+    specs = namespace_specs(
+        list(platform.pools.values()),
+        gateway=plan.gateway is not None,
+        tracker=plan.tracking is not None and plan.tracking.mlflow is not None,
+        outside=plan.external_secrets is not None,
+        pipelines=plan.pipelines is not None,
+        people=plan.gateway is not None and plan.gateway.people is not None,
+        signatures=plan.signatures is not None,
+    )
+    if any(spec.pins_memory for spec in specs):
+        PinnedMemory("pinned-memory", at_platform)
     namespaces = Namespaces(
         "namespaces",
         NamespacesArgs(
-            namespaces=namespace_specs(
-                list(platform.pools.values()),
-                gateway=plan.gateway is not None,
-                tracker=plan.tracking is not None and plan.tracking.mlflow is not None,
-                outside=plan.external_secrets is not None,
-                pipelines=plan.pipelines is not None,
-                people=plan.gateway is not None and plan.gateway.people is not None,
-                signatures=plan.signatures is not None,
-            ),
+            namespaces=specs,
             after=_volumes_end(plan.supply, platform, at_platform),
         ),
         at_platform,

@@ -8,6 +8,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
+from components.platform.pinned_memory import LABEL, LEVEL
 from components.platform.taints import GPU_RESOURCE
 
 PodSecurity = Literal["privileged", "baseline", "restricted"]
@@ -19,8 +20,9 @@ DEFAULT_LIMIT = {"cpu": "2", "memory": "2Gi"}
 
 @dataclass(frozen=True, kw_only=True)
 class NamespaceSpec:
-    """A namespace. `gpus` are those that pods of a priority class may have in it; with `limits` containers get default
-    requests.
+    """A namespace. With `pins_memory` it is `privileged` to Pod Security, and a policy of its own holds its pods to
+    `baseline` and IPC_LOCK (`pinned_memory`). `gpus` are those that pods of a priority class may have in it; with
+    `limits` containers get default requests.
 
     A class that others give way to has no share here, or one that is all there is for it: a quota forbids a pod before
     any scheduler sees it, and who is forbidden preempts nobody.
@@ -28,6 +30,7 @@ class NamespaceSpec:
 
     name: str
     pod_security: PodSecurity
+    pins_memory: bool = False
     gpus: Mapping[str, int] = field(default_factory=dict)
     limits: bool = False
 
@@ -59,6 +62,7 @@ class Namespaces(Component):
                     labels={
                         "pod-security.kubernetes.io/enforce": spec.pod_security,
                         "pod-security.kubernetes.io/warn": spec.pod_security,
+                        **({LABEL: LEVEL} if spec.pins_memory else {}),
                     },
                 )
             ),

@@ -24,6 +24,7 @@ from components.platform.mpi_operator import MpiOperator
 from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
 from components.platform.network_rules import DENY, NAMES, Flow, NetworkRules, NetworkRulesArgs, Pods, Reach, Rule, gang
 from components.platform.operators import OperatorArgs
+from components.platform.pinned_memory import PinnedMemory
 from components.platform.priorities import Priorities
 from components.platform.queues import Queues, QueuesArgs, QueueSpec
 from components.platform.rights import AccountArgs
@@ -61,6 +62,7 @@ SAMPLES: Mapping[str, Make] = {
         opts,
     ),
     "sandbox": lambda opts: Sandbox("sample", opts),
+    "pinned-memory": lambda opts: PinnedMemory("sample", opts),
     "priorities": lambda opts: Priorities("sample", opts),
     "team-rights": lambda opts: TeamRights("sample", opts),
     "teams": lambda opts: Teams(
