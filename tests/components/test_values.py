@@ -153,6 +153,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "lustre-over-efa": lambda: lustre_script(8).replace(OWN_SCRIPT, "[its script]\n"),
     "login-at-the-mirror": lambda: login_script(LOGIN).replace(LOGIN_SCRIPT, "[its script]\n"),
     "metrics-server": lambda: metrics_server_values(140),
+    "metrics-server-of-few-nodes": lambda: metrics_server_values(3)["resources"],
     "network-operator": lambda: metal.network_operator_values(TAINTS),
     "network-operator-policy": policy,
     "object-store": lambda: {name: getattr(each, "secret_key_ref", each) for name, each in store().items()},
