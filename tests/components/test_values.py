@@ -146,6 +146,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "gpu-operator-with-drivers": lambda: metal.gpu_operator_values("container", infiniband=True),
     "infiniband": lambda: asdict(metal.rdma_network({"NCCL_IB_HCA": "=card"})),
     "internet": lambda: asdict(internet((443, 8443))),
+    "internet-by-itself": lambda: list(internet().ports),
     "kube-vip": lambda: read(vip()),
     "kubeadm-audit": lambda: read(kubeadm.audit()),
     "kubeadm-documents": lambda: kubeadm.documents({"kind": "Second", "apiVersion": "v1"}, {"kind": "Other"}),

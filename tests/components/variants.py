@@ -147,6 +147,13 @@ def granted() -> pulumi.Output[str]:
     return done("granted").urn.apply(lambda _: "rights")
 
 
+def tracked(opts: pulumi.ResourceOptions) -> Experiment:
+    """Trials that tell two trackers."""
+    args = experiment_args()
+    env = {"MLFLOW_TRACKING_URI": "http://mlflow", "WANDB_BASE_URL": "https://wandb"}
+    return Experiment("sample", replace(args, trial=replace(args.trial, env=env)), opts)
+
+
 VARIANTS: Mapping[str, Make] = {
     "network-protected": lambda opts: Network("sample", network_args(protect=True, region="eu-north-1"), opts),
     "flow-logs-rejected": lambda opts: FlowLogs(
@@ -732,6 +739,15 @@ VARIANTS: Mapping[str, Make] = {
     "etcd-snapshots-of-a-store": lambda opts: EtcdSnapshots(
         "sample",
         etcd_snapshots_args(copier=object_store.client("aws:3", "https://s3.example.com"), granted=granted()),
+        opts,
+    ),
+    "experiment-that-is-tracked": tracked,
+    "pipeline-run-of-a-copy": lambda opts: PipelineRun(
+        "sample",
+        PipelineRunArgs(
+            job=job_args(data=RunData(claim="data", path="datasets/chats", ready=[done("copied")])),
+            namespace="pipelines",
+        ),
         opts,
     ),
 }
