@@ -65,6 +65,7 @@ from components.storage.staged import Staged
 from components.tracking.mlflow import Mlflow
 from components.training import staging
 from components.training.backup import Backup
+from components.training.follow_up import FollowUp
 from components.training.gates import Gate
 from components.training.job import RunData, TrainingJob
 from planner.reliability.checkpoints import Saving
@@ -82,6 +83,7 @@ from tests.components.samples import (
     experiment_args,
     external_secret_args,
     flow_logs_args,
+    follow_up_args,
     gate_args,
     home_args,
     host_args,
@@ -750,4 +752,5 @@ VARIANTS: Mapping[str, Make] = {
         ),
         opts,
     ),
+    "follow-up-often": lambda opts: FollowUp("sample", follow_up_args(every_seconds=900), opts),
 }
