@@ -752,5 +752,5 @@ VARIANTS: Mapping[str, Make] = {
         ),
         opts,
     ),
-    "follow-up-often": lambda opts: FollowUp("sample", follow_up_args(every_seconds=900), opts),
+    "follow-up-often": lambda opts: FollowUp("sample", follow_up_args(every_seconds=2 * 3600), opts),
 }
