@@ -3,7 +3,7 @@
 import hashlib
 from pathlib import Path
 
-from components.metal.bundle import bundle
+from components.metal.bundle import CONCERNS, bundle, chosen
 
 HOST = Path(__file__).parents[2] / "node" / "host"
 
@@ -15,3 +15,8 @@ def test_variables_and_functions_come_before_the_one_call_under_the_hash_of_them
     variables = "GPUCLUSTER_ADDRESS=z\nGPUCLUSTER_SERIAL='x y'\n"
     functions = [(HOST / f"{name}.sh").read_text(encoding="utf-8") for name in ("lib", "time", "swap")]
     assert rest == "\n".join([variables, *functions, "run_concerns time swap\n"])
+
+
+def test_every_script_for_machines_is_a_concern_and_keeps_its_place() -> None:
+    assert {path.stem for path in HOST.glob("*.sh")} == {"lib", *CONCERNS}
+    assert chosen(*reversed(CONCERNS)) == CONCERNS

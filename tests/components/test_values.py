@@ -97,6 +97,11 @@ KEY = "0123456789abcdef" * 4
 PORTS = [["0000:1b:00.0", "0000:1a:00.0"], ["0000:2a:00.0"]]
 
 
+def vip() -> str:
+    """The pod that holds the address of the API."""
+    return kube_vip.manifest("vip:1", address="10.0.0.250", interface="bond0", first=True)
+
+
 def store() -> Mapping[str, Any]:
     """What a client of an object store is told."""
     return object_store.client("unused", "https://s3.example.com").env
@@ -119,6 +124,9 @@ def read(text: str) -> list[Any]:
 VALUES: dict[str, Callable[[], Any]] = {
     "cert-manager": lambda: cert_manager_values("certificates", records=True),
     "cilium": lambda: cilium_values(endpoint="10.0.0.9", pod_cidr="10.244.0.0/16", interface="bond0"),
+    "cilium-beside-multus": lambda: cilium_values(
+        endpoint="10.0.0.9", pod_cidr="10.244.0.0/16", interface=None, operators=1, alone=False, names=True
+    ),
     "ceph-csi-drivers": lambda: driver_values(TAINTS),
     "charts-values-over-others": lambda: laid(
         {"a": {"one": 1, "two": 2}, "b": {"c": 1}}, {"a": {"two": 3, "three": 4}, "b": 5, "d": {"e": 6}}
@@ -139,7 +147,8 @@ VALUES: dict[str, Callable[[], Any]] = {
     "gpu-operator-with-drivers": lambda: metal.gpu_operator_values("container", infiniband=True),
     "infiniband": lambda: asdict(metal.rdma_network({"NCCL_IB_HCA": "=card"})),
     "internet": lambda: asdict(internet((443, 8443))),
-    "kube-vip": lambda: read(kube_vip.manifest("vip:1", address="10.0.0.250", interface="bond0", first=True)),
+    "internet-by-itself": lambda: list(internet().ports),
+    "kube-vip": lambda: read(vip()),
     "kubeadm-audit": lambda: read(kubeadm.audit()),
     "kubeadm-documents": lambda: kubeadm.documents({"kind": "Second", "apiVersion": "v1"}, {"kind": "Other"}),
     "kubeadm-encryption": lambda: read(kubeadm.encryption("hush")),
@@ -154,6 +163,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "lustre-over-efa": lambda: lustre_script(8).replace(OWN_SCRIPT, "[its script]\n"),
     "login-at-the-mirror": lambda: login_script(LOGIN).replace(LOGIN_SCRIPT, "[its script]\n"),
     "metrics-server": lambda: metrics_server_values(140),
+    "metrics-server-of-few-nodes": lambda: metrics_server_values(3)["resources"],
     "network-operator": lambda: metal.network_operator_values(TAINTS),
     "network-operator-policy": policy,
     "object-store": lambda: {name: getattr(each, "secret_key_ref", each) for name, each in store().items()},
@@ -191,3 +201,10 @@ def test_it_is_told_what_is_written(name: str) -> None:
 
 def test_nothing_else_is_written() -> None:
     assert set(WRITTEN) == set(VALUES)
+
+
+def test_files_on_machines_say_what_they_are_before_the_rest() -> None:
+    """A person reads them there."""
+    (settings,), (pod,) = read(kubelet.patch(KUBELET)), read(vip())
+    assert list(settings)[:3] == ["apiVersion", "kind", "maxPods"]
+    assert list(pod["spec"]["containers"][0])[:2] == ["name", "image"]

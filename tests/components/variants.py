@@ -66,6 +66,7 @@ from components.storage.staged import Staged
 from components.tracking.mlflow import Mlflow
 from components.training import staging
 from components.training.backup import Backup
+from components.training.follow_up import FollowUp
 from components.training.gates import Gate
 from components.training.job import RunData, TrainingJob
 from planner.reliability.checkpoints import Saving
@@ -83,6 +84,7 @@ from tests.components.samples import (
     experiment_args,
     external_secret_args,
     flow_logs_args,
+    follow_up_args,
     gate_args,
     home_args,
     host_args,
@@ -147,6 +149,13 @@ CEPH_IN_COPIES = CephSpec(
 def granted() -> pulumi.Output[str]:
     """Rights that are there when something else is."""
     return done("granted").urn.apply(lambda _: "rights")
+
+
+def tracked(opts: pulumi.ResourceOptions) -> Experiment:
+    """Trials that tell two trackers."""
+    args = experiment_args()
+    env = {"MLFLOW_TRACKING_URI": "http://mlflow", "WANDB_BASE_URL": "https://wandb"}
+    return Experiment("sample", replace(args, trial=replace(args.trial, env=env)), opts)
 
 
 VARIANTS: Mapping[str, Make] = {
@@ -738,4 +747,14 @@ VARIANTS: Mapping[str, Make] = {
         etcd_snapshots_args(copier=object_store.client("aws:3", "https://s3.example.com"), granted=granted()),
         opts,
     ),
+    "experiment-that-is-tracked": tracked,
+    "pipeline-run-of-a-copy": lambda opts: PipelineRun(
+        "sample",
+        PipelineRunArgs(
+            job=job_args(data=RunData(claim="data", path="datasets/chats", ready=[done("copied")])),
+            namespace="pipelines",
+        ),
+        opts,
+    ),
+    "follow-up-often": lambda opts: FollowUp("sample", follow_up_args(every_seconds=2 * 3600), opts),
 }
