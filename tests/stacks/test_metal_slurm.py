@@ -260,3 +260,9 @@ def test_machines_of_slurm_mount_the_shared_files_themselves() -> None:
     without = {key: value for key, value in inventory(PURE).items() if key != "sharedFiles"}
     said = refusal(config(PURE, **{"gpucluster:inventory": {**without, "objectStore": STORE}}), stack="mine")
     assert "machines of Slurm have no shared file system to mount" in " ".join(said.split())
+    assert "slurm-shared-files" in said
+
+
+def test_machines_of_slurm_bring_the_driver_of_their_gpus() -> None:
+    containers = {"gpucluster:inventory": {**inventory(PURE), "driver": "container"}}
+    assert "slurm-driver" in refusal(config(PURE, **containers), stack="mine")
