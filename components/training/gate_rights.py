@@ -55,7 +55,7 @@ def allow(
 ) -> pulumi.Output[str]:
     """The account `name` of a pool's gate. Its name resolves when it has its rights, and no others.
 
-    What is registered is called by `role` too. Without `own_node` it changes any node of the pool, and may list them.
+    What is registered for nodes is called by `role` too. Without `own_node` it changes any node of the pool, and may list them.
     """
     account = account_of(owner, f"{role}account", name, namespace)
     changes = k8s.admissionregistration.v1.NamedRuleWithOperationsArgs(
@@ -72,6 +72,5 @@ def allow(
         verdicts = k8s.rbac.v1.PolicyRuleArgs(
             api_groups=[""], resources=["configmaps"], resource_names=[config_map], verbs=["patch"]
         )
-        names = (f"{role}rights", f"{role}binding")
-        given.append(given_within(owner, name, namespace, (namespace, [verdicts]), names=names))
+        given.append(given_within(owner, name, namespace, (namespace, [verdicts])))
     return named_once(account, given)
