@@ -9,6 +9,9 @@ from planner.rules.known import known_pools, services
 from settings.pools import Pool
 from settings.serving import Service
 
+_LEAST_UTILIZATION, _MOST_SLICES = 0.1, 10
+"""The least that the key takes, and how many servers a GPU has room for with it."""
+
 
 @rule(
     "KJ24 K09",
@@ -82,7 +85,9 @@ def time_slices_memory(draft: Draft, service: Service) -> Iterable[Observation]:
         path="gpuMemoryUtilization",
         sentence=f"{plan.time_slices} pods share a GPU of pool {plan.name}, and each would take "
         f"{service.gpu_memory_utilization:.0%} of its memory",
-        remedy=f"set it to {most:g} at most, or lower the pool's timeSlices",
+        remedy=f"set it to {most:g} at most, or lower the pool's timeSlices"
+        if most >= _LEAST_UTILIZATION
+        else f"lower the pool's timeSlices to at most {_MOST_SLICES}, and set it to {_LEAST_UTILIZATION:g}",
         inputs={
             "gpuMemoryUtilization": f"{service.gpu_memory_utilization:g}",
             "timeSlices": f"{plan.time_slices} pods a GPU",

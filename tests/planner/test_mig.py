@@ -2,6 +2,7 @@
 
 from catalogue.gpus import A100_40, H100, H200, L40S, T4
 from planner.pool_types import mig_config, product_label, profile
+from tests.planner.stacks import planned
 
 
 def test_profiles_belong_to_a_gpu() -> None:
@@ -29,3 +30,10 @@ def test_one_configuration_for_a_node() -> None:
     """KJ24: a node carries one nvidia.com/mig.config, which cuts all its GPUs alike."""
     assert mig_config("1g.10gb") == "all-1g.10gb"
     assert mig_config("1g.10gb+me") == "all-1g.10gb.me"
+
+
+def test_more_servers_of_a_gpu_than_vllm_has_parts_for_are_told_what_can_be_typed() -> None:
+    """K04: a tenth of a GPU is the least of a server; 16 of them have 6 % each."""
+    changes = {"pools.2.timeSlices": 16}
+    (found,) = (each for each in planned("dev", changes).findings if each.rule == "time-slices-memory")
+    assert found.remedy == "lower the pool's timeSlices to at most 10, and set it to 0.1"
