@@ -55,7 +55,8 @@ def allow(
 ) -> pulumi.Output[str]:
     """The account `name` of a pool's gate. Its name resolves when it has its rights, and no others.
 
-    What is registered for nodes is called by `role` too. Without `own_node` it changes any node of the pool, and may list them.
+    What is registered for nodes is called by `role` too. Without `own_node` it changes any node of the pool, and may
+    list them.
     """
     account = account_of(owner, f"{role}account", name, namespace)
     changes = k8s.admissionregistration.v1.NamedRuleWithOperationsArgs(

@@ -219,7 +219,7 @@ class _Finder(ast.NodeVisitor):
     def generic_visit(self, node: ast.AST) -> None:
         """Constants wherever they stand; conditions are left out."""
         for name, value in ast.iter_fields(node):
-            if name in ("test", "ifs", "annotation", "returns", "decorator_list"):
+            if name in ("test", "ifs", "pattern", "annotation", "returns", "decorator_list"):
                 continue
             if isinstance(value, ast.Constant | ast.JoinedStr):
                 self._field(node, name, value)

@@ -12,6 +12,7 @@ import pytest
 
 from tests.mutants.change import Changer, other
 from tests.mutants.points import Mutant, mutants
+from tests.mutants.points import mutants
 from tests.mutants.reasons import read, verdict
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -315,3 +316,10 @@ def test_what_cannot_be_changed_is_known() -> None:
     assert not changer.worked
     assert changer(1, "2:8") == 2
     assert changer.worked == {"2:8"}
+
+
+def test_what_a_match_compares_with_is_a_condition(tmp_path: Path) -> None:
+    """A pattern holds no calls, so that none can be put there; what a case yields is broken as ever."""
+    (tmp_path / "kinds.py").write_text('def size(kind):\n    match kind:\n        case "large":\n            return 8\n')
+    _, found = mutants(tmp_path, "kinds.py")
+    assert {each.text for each in found} == {"8"}
