@@ -12,7 +12,6 @@ import pytest
 
 from tests.mutants.change import Changer, other
 from tests.mutants.points import Mutant, mutants
-from tests.mutants.points import mutants
 from tests.mutants.reasons import read, verdict
 
 ROOT = Path(__file__).resolve().parents[2]
