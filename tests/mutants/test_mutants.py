@@ -319,6 +319,7 @@ def test_what_cannot_be_changed_is_known() -> None:
 
 def test_what_a_match_compares_with_is_a_condition(tmp_path: Path) -> None:
     """A pattern holds no calls, so that none can be put there; what a case yields is broken as ever."""
-    (tmp_path / "kinds.py").write_text('def size(kind):\n    match kind:\n        case "large":\n            return 8\n')
+    kinds = 'def size(kind):\n    match kind:\n        case "large":\n            return 8\n'
+    (tmp_path / "kinds.py").write_text(kinds)
     _, found = mutants(tmp_path, "kinds.py")
     assert {each.text for each in found} == {"8"}
