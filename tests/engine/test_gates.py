@@ -109,7 +109,9 @@ def test_a_slow_node_is_named_and_tainted_and_the_run_keeps_away_from_it(gated: 
     assert states(site) == {sick: "fail", **dict.fromkeys(well, "warn")}
     for node in well:
         others = [each["why"] for each in verdict(site, node)["lines"] if each["state"] != "pass"]
-        assert others == ["not measured: fewer nodes arrived"], "the sick one took no part in what is measured between nodes"
+        assert others == ["not measured: fewer nodes arrived"], (
+            "the sick one took no part in what is measured between nodes"
+        )
     assert {"key": GATE_KEY, "value": "fail", "effect": "NoSchedule"} in nodes(site)[sick]["spec"]["taints"]
     kept = verdict(site, sick)
     assert [each["test"] for each in kept["lines"] if each["state"] == "fail"] == ["clocks"]
