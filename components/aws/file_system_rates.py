@@ -13,7 +13,7 @@ import pulumi_kubernetes as k8s
 from components._base import Component
 from components.aws.pod_identity import PodIdentity, PodIdentityArgs, statement_document
 from components.platform.node_files import node_files
-from components.platform.scripted import METRICS, Script, scripted
+from components.platform.scripted import Script, metrics_service, scripted
 
 NAME = "file-system"
 SCRIPTS = "/opt/gpucluster/file-system"
@@ -51,7 +51,7 @@ class FileSystemRatesArgs:
 
 
 class FileSystemRates(Component):
-    """The Deployment, the role of its pod, and a Service of LABELS, whose port METRICS serves /metrics."""
+    """The Deployment, the role of its pod, and a Service of LABELS, which serves /metrics."""
 
     def __init__(self, name: str, args: FileSystemRatesArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
@@ -97,16 +97,5 @@ class FileSystemRates(Component):
             port=PORT,
         )
         scripted(self, NAME, args.namespace, identity.service_account, script, [account, *args.after])
-        core.Service(
-            self.named("service"),
-            core.ServiceInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name=NAME, namespace=args.namespace, labels=LABELS),
-                spec=core.ServiceSpecArgs(
-                    cluster_ip="None",
-                    selector=LABELS,
-                    ports=[core.ServicePortArgs(name=METRICS, port=PORT, target_port=METRICS)],
-                ),
-            ),
-            self.child(),
-        )
+        metrics_service(self, NAME, args.namespace, LABELS, PORT)
         self.register_outputs({})

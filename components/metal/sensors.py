@@ -14,7 +14,7 @@ import pulumi_kubernetes as k8s
 
 from components._base import Component
 from components.platform.node_files import node_files
-from components.platform.scripted import METRICS, SECRETS, Script, scripted
+from components.platform.scripted import SECRETS, Script, metrics_service, scripted
 
 NAME = "sensors"
 SCRIPTS = "/opt/gpucluster/sensors"
@@ -60,7 +60,7 @@ class SensorsArgs:
 
 
 class Sensors(Component):
-    """The Deployment, its Secret and a Service of LABELS, whose port METRICS serves /metrics."""
+    """The Deployment, its Secret and a Service of LABELS, which serves /metrics."""
 
     def __init__(self, name: str, args: SensorsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
@@ -96,18 +96,7 @@ class Sensors(Component):
             on_control_plane=True,
         )
         scripted(self, NAME, args.namespace, account.metadata.name.apply(str), script, args.after)
-        core.Service(
-            self.named("service"),
-            core.ServiceInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name=NAME, namespace=args.namespace, labels=LABELS),
-                spec=core.ServiceSpecArgs(
-                    cluster_ip="None",
-                    selector=LABELS,
-                    ports=[core.ServicePortArgs(name=METRICS, port=PORT, target_port=METRICS)],
-                ),
-            ),
-            self.child(),
-        )
+        metrics_service(self, NAME, args.namespace, LABELS, PORT)
         self.register_outputs({"controllers": len(args.controllers)})
 
 

@@ -106,3 +106,22 @@ def scripted(
             custom_timeouts=pulumi.CustomTimeouts(delete=script.patience) if script.patience else None,
         ),
     )
+
+
+def metrics_service(
+    owner: Component, name: str, namespace: pulumi.Input[str], labels: Mapping[str, str], port: int
+) -> None:
+    """Register a Service of the pods with `labels` as a child of `owner`; its port, called METRICS, serves /metrics."""
+    core = k8s.core.v1
+    core.Service(
+        owner.named("service"),
+        core.ServiceInitArgs(
+            metadata=k8s.meta.v1.ObjectMetaArgs(name=name, namespace=namespace, labels=labels),
+            spec=core.ServiceSpecArgs(
+                cluster_ip="None",
+                selector=labels,
+                ports=[core.ServicePortArgs(name=METRICS, port=port, target_port=METRICS)],
+            ),
+        ),
+        owner.child(),
+    )
