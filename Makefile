@@ -171,11 +171,14 @@ WORKERS := $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 8 ? cor
 # Said behind the tests, failed or not: a time says little without how fast the machine is in this hour.
 YARDSTICK := trap '$(RUN) tests.bench.yardstick' EXIT
 
-quick: setup ## run the tests that need no built tools; ARGS='-n 2' for fewer processes than one more than cores
-	@$(YARDSTICK); $(WITH_ARGS) $(RUN) pytest -n $(WORKERS) --dist loadgroup -m 'not engine'
+quick: setup ## run the fast tests, those of every day; ARGS='-n 2' for fewer processes than one more than cores
+	@$(YARDSTICK); $(WITH_ARGS) $(RUN) pytest -n $(WORKERS) --dist loadgroup -m 'not engine and not slow'
+
+slow: setup ## run the other tests that need no built tools: whole corpora, accounts that end, processes that are killed
+	@$(YARDSTICK); $(WITH_ARGS) $(RUN) pytest -n $(WORKERS) --dist loadgroup -m 'slow and not engine'
 
 test: export FUZZ ?= 5000
-test: lint types contracts quick engine ## run everything that CI runs, with 5,000 random stack files (FUZZ)
+test: lint types contracts quick slow engine ## run everything that CI runs, with 5,000 random stack files (FUZZ)
 
 engine: toolchain ## run the tests that apply stacks with the real engine, three sites at a time
 	@$(YARDSTICK); $(WITH_ARGS) $(RUN) tests.again -n 3 --dist loadgroup --no-loadscope-reorder -m 'engine and not scale' \
@@ -329,6 +332,6 @@ help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
 	  /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-.PHONY: plan propose slurm vmlab submit winner power destroy-plan lab dashboards doctor smoke over extend up status kubectl down rehearse preview refresh recover quick test engine test-scale policy mutants lint types contracts fmt bench sweep vacate review changed drift new \
+.PHONY: plan propose slurm vmlab submit winner power destroy-plan lab dashboards doctor smoke over extend up status kubectl down rehearse preview refresh recover quick slow test engine test-scale policy mutants lint types contracts fmt bench sweep vacate review changed drift new \
 	lock reference picture \
 	accept images pin-images charts pin-charts sbom upstream image-check image-named image image-sbom image-scan image-push image-sign toolchain pack setup help

@@ -2,9 +2,9 @@
 
 The vendors' files of the program at pytest's root are at hand.
 
-Two settings of pytest: `engine_paths`, the directories in which tests marked `engine` may lie, and `sharing`, a line
-`what = path path` for every set of paths whose tests share something that takes seconds to make; the first line that
-holds for a test counts, and without a `what` its tests share nothing.
+Three settings of pytest: `engine_paths`, the directories in which tests marked `engine` may lie; `slow_paths`, where
+tests are marked `slow`; and `sharing`, a line `what = path path` for every set of paths whose tests share something
+that takes seconds to make; the first line that holds for a test counts, and without a `what` its tests share nothing.
 """
 
 import gc
@@ -26,6 +26,7 @@ awsmodels.read_once()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("engine_paths", "where tests marked engine lie", type="linelist")
+    parser.addini("slow_paths", "where tests are marked slow", type="linelist")
     parser.addini("sharing", "`what = path path`: tests below these paths share something", type="linelist")
 
 
@@ -34,6 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell starts background jobs with interrupts ignored, and what they start inherits that: engines would too.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.update(particulars.upstream(config.rootpath))
+    config.addinivalue_line("markers", "slow: takes too long for the loop of every day")
     config.addinivalue_line("markers", "engine: needs the built toolchain; applies stacks with the real engine")
     # The SDK's packages warn about resources that they deprecate as they are imported, whether used or not.
     config.addinivalue_line("filterwarnings", "ignore:.* has been deprecated in favor of:DeprecationWarning")
@@ -72,7 +74,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     if strays := [item.nodeid for item in items if _engine(item) and not item.nodeid.startswith(places)]:
         raise pytest.UsageError(f"engine tests outside of {' and '.join(places)}: {', '.join(strays)}")
+    slow = tuple(config.getini("slow_paths"))
     for item in items:
+        if item.nodeid.startswith(slow):
+            item.add_marker(pytest.mark.slow)
         if where := shared(item):
             item.add_marker(pytest.mark.xdist_group(where))
     items.sort(key=lambda item: not _engine(item) and shared(item) is None)
