@@ -6,23 +6,21 @@ from datetime import date
 from typing import Any
 
 from catalogue.model_types import Model
+from planner.around_runs import plan_datasets, plan_pipelines, plan_tracking
 from planner.benchmarks import plan_benchmarks
-from planner.datasets import plan_datasets
 from planner.draft import Draft, registry
 from planner.experiments import plan_database, plan_experiments
 from planner.gating import plan_gating
 from planner.interconnect import Switching, pool_gates
 from planner.monitoring.plan import plan_monitoring
-from planner.pipelines import plan_pipelines
 from planner.pool_types import PoolPlan
 from planner.serving.gateway import plan_gateway
 from planner.serving.plan import plan_services
 from planner.serving.triton import plan_triton, replicas_by_pool
-from planner.signatures import plan_signatures
 from planner.stack import ownership, plan_queues, plan_supply
 from planner.storage.types import StoragePlan
+from planner.supply import plan_signatures
 from planner.teams import plan_teams
-from planner.tracking import plan_tracking
 from planner.types import Plan
 from planner.workload_types import RunPlan
 from planner.workloads import plan_sharing

@@ -24,20 +24,17 @@ from catalogue.versions import (
 from catalogue.whole import Catalogue
 from planner.addressing import FSX_ADDRESSES, existing_subnets, subnets
 from planner.alike import numbers, workloads
-from planner.bom_aws import aws_bom
-from planner.caching import plan_cache
-from planner.cost.lines import Prices
+from planner.bom import aws_bom
+from planner.cost.amounts import Prices
 from planner.cost.stack import Around, fsx_service, stack_prices
 from planner.draft import AwsDraft
 from planner.external_secrets import plan_external_secrets
-from planner.home import plan_home
 from planner.keeper import plan_keeper
 from planner.monitoring.types import MonitoringPlan
+from planner.nodes import is_scaled
 from planner.pool_types import AwsPoolPlan
 from planner.pools import aws_totals, plan_aws_pools
-from planner.procurement import bill_checks, block_checks, quota_checks
-from planner.quotas import QuotaNeed, quota_needs
-from planner.scaled import is_scaled
+from planner.procurement import QuotaNeed, bill_checks, block_checks, quota_checks, quota_needs
 from planner.stack import (
     api_endpoint,
     aws_deployment,
@@ -48,6 +45,8 @@ from planner.stack import (
     spending,
 )
 from planner.storage.plan import fsx_client_rates, plan_aws_storage
+from planner.supply import plan_cache
+from planner.teams import plan_home
 from planner.types import AwsPlan, Subnet
 from planner.vpc import VpcPlan, plan_vpc, traffic
 from planner.workload_types import RunPlan

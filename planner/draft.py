@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 from catalogue.site import Problem
 from catalogue.whole import Catalogue
+from planner.around_runs import DatasetPlan
 from planner.bom import Bom
 from planner.charts import aws_charts, metal_charts
-from planner.cost.lines import Prices
+from planner.cost.amounts import Prices
 from planner.cost.owned import OwnedCost
-from planner.datasets import DatasetPlan
 from planner.experiments import ExperimentPlan
 from planner.fabric.near import Above
 from planner.fabric.plan import FabricPlan
@@ -20,7 +20,7 @@ from planner.findings import Registry
 from planner.monitoring.types import MonitoringPlan
 from planner.networks import NetworkPlan
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
-from planner.quotas import QuotaNeed
+from planner.procurement import QuotaNeed
 from planner.serving.gateway import GatewayPlan
 from planner.site import SitePlan
 from planner.stack import ApiEndpoint

@@ -6,10 +6,9 @@ from dataclasses import dataclass, field, replace
 from catalogue.types import Price, Rate
 from catalogue.units import HOURS_PER_MONTH
 from planner.blocks import hours, whole_price
-from planner.cost.amounts import Amount
-from planner.cost.lines import BlockPrice, PriceLine, Prices
+from planner.cost.amounts import Amount, BlockPrice, PriceLine, Prices
+from planner.nodes import Offers
 from planner.pool_types import AwsPoolPlan
-from planner.scaled import Offers
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,15 +5,20 @@ from dataclasses import dataclass
 
 from catalogue.metal_types import Cooling, StorageServer
 from catalogue.network_types import Switch
-from planner.facility.machines import Kind, Machines, kw, servers, storage_servers, switches
 from planner.facility.power import (
     Circuit,
     Heat,
+    Kind,
+    Machines,
     Power,
     facility_kw,
     heat,
+    kw,
     litres_per_minute,
     power,
+    servers,
+    storage_servers,
+    switches,
     tons,
     ups_kwh,
     usd_per_hour,

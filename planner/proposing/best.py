@@ -10,8 +10,7 @@ from catalogue.whole import Catalogue
 from planner.metal_types import MetalPlan
 from planner.plan import AwsPlan, plan
 from planner.proposing.candidates import Candidate, Found, of_serving, of_training
-from planner.proposing.offers import offers
-from planner.proposing.question import Limits, Serving, Training
+from planner.proposing.question import Limits, Serving, Training, offers
 from planner.proposing.requests import OFF, Replica
 from planner.proposing.stack import Sections, aws_sections, metal_sections, with_room
 from settings.errors import SettingsError

@@ -6,8 +6,8 @@ from planner.draft import Draft, rule, warning
 from planner.findings import Observation
 from planner.rules.known import Seen, known_runs
 from planner.step import pipeline_bubble
-from planner.training.job import Layout
-from planner.training.layout import (
+from planner.training.job import (
+    Layout,
     covers,
     expert_degrees,
     replicates,

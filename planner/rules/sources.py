@@ -6,7 +6,7 @@ from catalogue.units import SECONDS_PER_HOUR
 from planner.draft import AwsDraft, Draft, aws_rule, rule, warning
 from planner.findings import Observation
 from planner.rules.known import services
-from planner.serving.sources import ObjectSource, source_of
+from planner.serving.startup import ObjectSource, source_of
 from settings.model import MetalSettings
 
 _LONG_COPY_S = SECONDS_PER_HOUR

@@ -3,7 +3,7 @@
 import pytest
 
 from planner.plan import plan
-from planner.rules.placeholders import placeholders
+from planner.rules.supply import placeholders
 from settings.load import from_sections
 from settings.presets import preset_names
 from tests.planner.stacks import TODAY, planned, rules, sections

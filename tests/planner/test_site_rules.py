@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from planner.facility.machines import Kind
+from planner.facility.power import Kind
 from planner.metal_types import MetalPlan
 from settings.errors import SettingsError
 from tests.planner.stacks import planned_metal

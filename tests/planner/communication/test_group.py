@@ -16,7 +16,7 @@ from planner.communication.group import (
     nvls_channel_gb_per_s,
     ring_gb_per_s,
 )
-from planner.communication.rates import in_switches_gb_per_s, reached_gb_per_s
+from planner.communication.nccl import in_switches_gb_per_s, reached_gb_per_s
 from tests.planner.communication.groups import A100_NODE, CLUSTER, NDR, NODE, ONE_HDR, P5, SHARP, nodes
 
 ALL_REDUCE = Collective.ALL_REDUCE

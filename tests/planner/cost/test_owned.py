@@ -16,8 +16,7 @@ from catalogue.types import PurchasePrice, UsageClass
 from planner.bom import Part
 from planner.bom_metal import amount
 from planner.cost.amounts import Amount, total
-from planner.cost.comparison import break_even, break_even_months, twin, years
-from planner.cost.labs import labs, tier_costs
+from planner.cost.comparison import break_even, break_even_months, labs, tier_costs, twin, years
 from planner.cost.owned import OwnedCost, owned, people_for, with_premium
 from planner.cost.stack import Around
 from planner.metal_types import MetalPlan

@@ -9,7 +9,7 @@ import pytest
 
 from planner.faces.lists import cables
 from planner.faces.page.whole import page
-from planner.facility.machines import Kind
+from planner.facility.power import Kind
 from planner.metal_types import MetalPlan
 from tests.planner.site import planned_site
 from tests.planner.stacks import planned_metal

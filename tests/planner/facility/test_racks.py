@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.facility.machines import Kind, Machines
-from planner.facility.power import Circuit
+from planner.facility.power import Circuit, Kind, Machines
 from planner.facility.racks import Placed, Rack, circuits, nodes_per_rack, pack
 from tests.planner.facility.machines import nodes, others
 

@@ -6,9 +6,18 @@ import pytest
 
 from planner.findings import Finding, Severity
 from planner.plan import AwsPlan
-from planner.serving.drain import LEAVE_SECONDS, TEARDOWN_SECONDS, drain_seconds, grace_seconds, longest_stream_seconds
-from planner.serving.sources import ClaimSource, HubSource, ObjectSource, source_of
-from planner.serving.startup import copy_seconds
+from planner.serving.startup import (
+    LEAVE_SECONDS,
+    TEARDOWN_SECONDS,
+    ClaimSource,
+    HubSource,
+    ObjectSource,
+    copy_seconds,
+    drain_seconds,
+    grace_seconds,
+    longest_stream_seconds,
+    source_of,
+)
 from tests.planner.stacks import planned
 
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.storage.redundancy import Redundancy, parse, replicated
 from planner.storage.servers import CephServers, ceph_limits
+from planner.storage.types import Redundancy, parse, replicated
 from tests.planner.storage.servers import storage_server
 
 

@@ -8,8 +8,8 @@ from catalogue.network_types import Link, NicRole
 from catalogue.servers import SERVERS
 from catalogue.storage_servers import STORAGE_SERVERS
 from planner.storage.limits import client_gb_per_s, network_gb_per_s, ports_needed, storage_link
-from planner.storage.redundancy import parse
 from planner.storage.servers import LustreServers, lnet, lustre_limits
+from planner.storage.types import parse
 from tests.planner.storage.servers import storage_server
 
 

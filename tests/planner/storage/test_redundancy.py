@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.storage.redundancy import Redundancy, parse, replicated, usable
 from planner.storage.servers import LustreServers
+from planner.storage.types import Redundancy, parse, replicated, usable
 from tests.planner.storage.servers import storage_server
 
 

@@ -5,13 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catalogue.models import MODELS
-from planner.training.job import Job, Layout, global_batch, tokens_per_step
-from planner.training.layout import (
+from planner.training.job import (
+    Job,
+    Layout,
     covers,
     expert_degrees,
+    global_batch,
     layout_on,
     sequence_divides,
     tensor_degrees,
+    tokens_per_step,
     within_nvlink,
 )
 

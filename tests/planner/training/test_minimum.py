@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catalogue.models import MODELS
+from planner.training.advice import Mode, min_gpus, needs
 from planner.training.job import Gradients, Sharding
-from planner.training.minimum import Mode, min_gpus, needs
 
 
 @pytest.mark.parametrize(

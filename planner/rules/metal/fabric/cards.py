@@ -13,7 +13,7 @@ from planner.fabric.ports import radix
 from planner.findings import Observation
 from planner.pool_types import MetalPoolPlan
 from planner.rules.known import placed_runs
-from planner.rules.metal.fabric.joined import cards_of, joined, switch_of
+from planner.rules.metal.fabric.service import cards_of, joined, switch_of
 from planner.wording import one_of
 from settings.workloads import TrainingRun
 
