@@ -99,6 +99,7 @@ class Plan:
     services: Mapping[str, ServicePlan]
     triton: Mapping[str, TritonPlan]
     sharing: Mapping[str, Sharing]
+    storage: StoragePlan | None
     gateway: GatewayPlan | None
     monitoring: MonitoringPlan | None
     findings: tuple[Finding, ...]
