@@ -12,6 +12,7 @@ from planner.cost.stack import Around, stack_prices
 from planner.pool_types import AwsPoolPlan
 
 _MONTHS_PER_YEAR = 12
+_SPANS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +55,7 @@ def twin(gpu: Gpu, gpu_count: int, instances: Iterable[Instance]) -> tuple[Insta
 
 
 def against_cloud(
-    owned: OwnedCost, nodes: Iterable[tuple[Gpu, int, int]], instances: Iterable[Instance], *, use: float = 1.0
+    owned: OwnedCost, nodes: Iterable[tuple[Gpu, int, int]], instances: Iterable[Instance]
 ) -> Comparison | None:
     """Compare with renting. `nodes` are (GPU, GPUs of a node, nodes); None where AWS has no such nodes."""
     rows = list(instances)
@@ -74,42 +75,23 @@ def against_cloud(
         cloud_usd_per_hour=hourly.usd,
         cloud_low_usd_per_hour=hourly.low,
         cloud_high_usd_per_hour=hourly.high,
-        break_even_months=break_even(owned, hourly.usd, use=use),
-        years=years(owned, hourly.usd, use=use),
+        break_even_months=break_even(owned, hourly.usd),
+        years=years(owned, hourly.usd),
     )
 
 
-def break_even_months(
-    purchase_usd: float, cloud_usd_per_hour: float, *, use: float = 1.0, owned_usd_per_month: float = 0.0
-) -> float | None:
-    """Months after which owning is cheaper than renting for a share `use` of the time; None if it never is.
-
-    Without `owned_usd_per_month` it is the time before power and staff.
-    """
-    saved = cloud_usd_per_hour * use * HOURS_PER_MONTH - owned_usd_per_month
-    return purchase_usd / saved if saved > 0 else None
+def break_even(owned: OwnedCost, cloud_usd_per_hour: float) -> float | None:
+    """Months of full use after which owning, with power, staff and support, is cheaper than renting; None if never."""
+    saved = cloud_usd_per_hour * HOURS_PER_MONTH - owned.running.yearly.usd / _MONTHS_PER_YEAR
+    return owned.purchase.usd / saved if saved > 0 else None
 
 
-def break_even(owned: OwnedCost, cloud_usd_per_hour: float, *, use: float = 1.0) -> float | None:
-    """Months after which owning is cheaper, with power, staff and support."""
-    monthly = owned.running.yearly.usd / _MONTHS_PER_YEAR
-    return break_even_months(owned.purchase.usd, cloud_usd_per_hour, use=use, owned_usd_per_month=monthly)
-
-
-def years(
-    owned: OwnedCost, cloud_usd_per_hour: float, *, use: float = 1.0, spans: Iterable[int] = range(1, 6)
-) -> tuple[Year, ...]:
-    """Both ways over one to five years. `use` is the share of the time in which the GPUs work.
-
-    The cloud is rented for that share only, where the racks stand all the time: an hour in use costs more there, the
-    less they are used. Raises ValueError for a share that is none.
-    """
-    if not 0 < use <= 1:
-        raise ValueError(f"a share of {use} of the time is none")
+def years(owned: OwnedCost, cloud_usd_per_hour: float) -> tuple[Year, ...]:
+    """Both ways over one to five years, in full use."""
     table = []
-    for span in spans:
-        cloud_usd, owned_usd = cloud_usd_per_hour * HOURS_PER_YEAR * use * span, owned.over(span).usd
-        gpu_hours = max(owned.gpus, 1) * HOURS_PER_YEAR * use * span
+    for span in range(1, _SPANS + 1):
+        cloud_usd, owned_usd = cloud_usd_per_hour * HOURS_PER_YEAR * span, owned.over(span).usd
+        gpu_hours = max(owned.gpus, 1) * HOURS_PER_YEAR * span
         table.append(
             Year(
                 years=span,

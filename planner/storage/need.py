@@ -38,7 +38,7 @@ class RunIo:
         return self.checkpoint_gb * self.saving.keep if self.saving else 0.0
 
 
-def checkpoint_bytes_per_parameter(precision: str = "bf16", *, weights_only: bool = False) -> int:
+def checkpoint_bytes_per_parameter(precision: str = "bf16") -> int:
     """Bytes that Adam training saves per parameter: weights, an fp32 master copy, two fp32 moments.
 
     fp8 training saves its weights as bf16; fp32 weights are their own master copy. Gradients are not saved. Source:
@@ -47,14 +47,12 @@ def checkpoint_bytes_per_parameter(precision: str = "bf16", *, weights_only: boo
     if precision not in _SAVED_WEIGHT_BYTES:
         raise ValueError(f"no precision {precision!r}: {', '.join(_SAVED_WEIGHT_BYTES)}")
     weights = _SAVED_WEIGHT_BYTES[precision]
-    if weights_only:
-        return weights
     return weights + _ADAM_MOMENTS_BYTES + (0 if weights == _MASTER_BYTES else _MASTER_BYTES)
 
 
-def checkpoint_gb(parameters: float, precision: str = "bf16", *, weights_only: bool = False) -> float:
+def checkpoint_gb(parameters: float, precision: str = "bf16") -> float:
     """Size of one checkpoint of so many trained parameters, in GB."""
-    return parameters * checkpoint_bytes_per_parameter(precision, weights_only=weights_only) / BYTES_PER_GB
+    return parameters * checkpoint_bytes_per_parameter(precision) / BYTES_PER_GB
 
 
 def rate_gb_per_s(size_gb: float, seconds: float) -> float:

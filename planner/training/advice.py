@@ -9,14 +9,14 @@ from typing import Literal
 
 from catalogue.model_types import Model
 from catalogue.units import BYTES_PER_GB
-from planner.training.job import Gradients, Job, Layout, Precision, Recompute, Sharding, replicates, tensor_degrees
+from planner.training.job import Gradients, Job, Layout, Recompute, Sharding, replicates, tensor_degrees
 from planner.training.memory import bytes_per_parameter, sharded, training_memory, weight_bytes
 
 Mode = Literal["inference", "full", "lora", "qlora"]
 
 FILL = 0.8
 """Part of a GPU's memory that states may take; the rest is for activations, buffers and the reserve."""
-_INFERENCE_BYTES: dict[Precision, float] = {"bf16": 2, "fp8": 1}
+_INFERENCE_BYTES = 2
 _ADAPTERS = 0.02
 _ENDLESSLY = 1 << 62
 
@@ -32,34 +32,20 @@ class Need:
     full: int | None
 
 
-def min_gpus(
-    parameters: float,
-    mode: Mode,
-    *,
-    memory_gb: float,
-    precision: Precision = "bf16",
-    gradients: Gradients = "bf16",
-    sharding: Sharding = "fsdp",
-    fill: float = FILL,
-) -> int | None:
-    """GPUs whose memory holds the weights (inference) or all states (training) of so many parameters.
+def min_gpus(parameters: float, mode: Mode, *, memory_gb: float) -> int | None:
+    """GPUs whose memory holds the weights (inference) or all states (training, by FSDP in bf16) of so many parameters.
 
-    None where the sharding leaves more on each rank than a GPU has. LoRA's adapters are taken as 2 % of the model.
+    None where FSDP leaves more on each rank than a GPU has. LoRA's adapters are taken as 2 % of the model.
     """
-    budget = memory_gb * fill * BYTES_PER_GB
+    budget = memory_gb * FILL * BYTES_PER_GB
     if mode == "inference":
-        return ceil(parameters * _INFERENCE_BYTES[precision] / budget)
-    job = Job(method=mode, precision=precision, gradients=gradients, sharding=sharding)
+        return ceil(parameters * _INFERENCE_BYTES / budget)
+    job = Job(method=mode, sharding="fsdp")
     trained = parameters if mode == "full" else parameters * _ADAPTERS
     each = bytes_per_parameter(job)
-    kept = sharded(each, sharding, _ENDLESSLY)
+    kept = sharded(each, "fsdp", _ENDLESSLY)
+    shared = (each.total - kept.total) * trained + (weight_bytes(job) * parameters if mode != "full" else 0)
     whole = kept.total * trained
-    shared = (each.total - kept.total) * trained
-    if mode != "full":
-        frozen = weight_bytes(job) * parameters
-        whole, shared = (whole, shared + frozen) if sharding in ("zero3", "fsdp") else (whole + frozen, shared)
-    if sharding == "none":
-        return 1 if whole <= budget else None
     return max(1, ceil(shared / (budget - whole))) if whole < budget else None
 
 

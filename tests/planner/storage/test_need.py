@@ -6,6 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from catalogue.instances import INSTANCES
+from catalogue.types import Nvme
+from planner.storage import tiers
 from planner.storage.need import (
     RunIo,
     Staging,
@@ -29,13 +32,10 @@ def test_checkpoint_sizes(parameters: float, gb: float) -> None:
     assert checkpoint_gb(parameters) == pytest.approx(gb, abs=0.5)
 
 
-@pytest.mark.parametrize(
-    ("precision", "weights_only", "expected"),
-    [("bf16", False, 14), ("fp16", False, 14), ("fp8", False, 14), ("fp32", False, 12), ("bf16", True, 2)],
-)
-def test_bytes_by_precision(precision: str, weights_only: bool, expected: int) -> None:
+@pytest.mark.parametrize(("precision", "expected"), [("bf16", 14), ("fp16", 14), ("fp8", 14), ("fp32", 12)])
+def test_bytes_by_precision(precision: str, expected: int) -> None:
     """T3.8: weights, a master copy of 4 unless they are fp32 themselves, and two moments of 4."""
-    assert checkpoint_bytes_per_parameter(precision, weights_only=weights_only) == expected
+    assert checkpoint_bytes_per_parameter(precision) == expected
 
 
 def test_unknown_precision_is_a_programmers_error() -> None:
@@ -118,3 +118,48 @@ def test_more_time_or_more_nodes_never_ask_for_more(parameters: float, seconds: 
     few, many = (RunIo(name="r", nodes=count, checkpoint_gb=size) for count in (nodes, nodes + 1))
     assert local_write_seconds(many, 4) <= local_write_seconds(few, 4)
     assert staged_gb_per_node(size, nodes + 1, Staging.SHARD) <= staged_gb_per_node(size, nodes, Staging.FULL)
+
+
+ONE_TB = Nvme(count=1, size_gb=1000)
+
+
+def test_p5_has_thirty_terabytes() -> None:
+    """T3.8: 8 drives; EC2 shows them as 3,800 GB each."""
+    assert tiers.raw_gb(INSTANCES["p5.48xlarge"].nvme) == 30_400
+    assert tiers.raw_gb(Nvme(count=8, size_gb=3840)) == pytest.approx(30_700, rel=0.001)
+    assert tiers.raw_gb(None) == 0
+
+
+@pytest.mark.parametrize(("staging", "fits"), [(Staging.FULL, False), (Staging.SHARD, True), (Staging.NONE, True)])
+def test_two_terabytes_do_not_fit_on_one(staging: Staging, fits: bool) -> None:
+    """ST12: a full copy of 2 TB does not fit on 1 TB of NVMe; the 62.5 GB shard of one of 32 nodes does."""
+    run = RunIo(name="r", nodes=32, dataset_gb=2000, staging=staging)
+    assert tiers.fits(run, ONE_TB) is fits
+
+
+@pytest.mark.parametrize(("dataset", "fits"), [(800, True), (800.1, False)])
+def test_a_fifth_stays_free(dataset: float, fits: bool) -> None:
+    """ST12: 80 % of 1 TB are 800 GB."""
+    run = RunIo(name="r", nodes=1, dataset_gb=dataset, staging=Staging.FULL)
+    assert tiers.fits(run, ONE_TB) is fits
+
+
+def test_checkpoints_count_where_they_are_local() -> None:
+    """ST12: a dataset shard and three checkpoints: 1000/4 + 3 x 400/4 = 550 GB; the dataset alone otherwise."""
+    kept = saving(keep=3, local=True)
+    run = RunIo(name="r", nodes=4, checkpoint_gb=400, saving=kept, dataset_gb=1000, staging=Staging.SHARD)
+    assert tiers.local_gb(run) == 550
+    assert tiers.local_gb(replace(run, saving=saving(keep=3))) == 250
+
+
+def test_no_disks_hold_nothing() -> None:
+    """B09: a node without NVMe stages nothing."""
+    assert tiers.fits(RunIo(name="r", nodes=1), None)
+    assert not tiers.fits(RunIo(name="r", nodes=1, dataset_gb=1, staging=Staging.FULL), None)
+    assert tiers.write_gb_per_s(None) == 0
+
+
+def test_drives_add_up() -> None:
+    """G17: one data-centre drive writes about 4 GB/s; eight do eight times that."""
+    assert tiers.write_gb_per_s(ONE_TB) == pytest.approx(4, abs=0.2)
+    assert tiers.write_gb_per_s(Nvme(count=8, size_gb=3840)) == pytest.approx(32, abs=1)
