@@ -27,14 +27,15 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Observation:
-    """What a rule saw. `path` is the settings path a person edits, `subject` the thing a waiver can name.
+    """What a rule saw. `path` is the settings path a person edits, below that of the thing a rule looks at, `subject`
+    the thing a waiver can name.
 
     `inputs` are the numbers that the rule's formula took, by name, each with its unit: {"rate": "50 GB/s"}.
     """
 
-    path: str
     sentence: str
     remedy: str
+    path: str = ""
     subject: str | None = None
     inputs: Mapping[str, str] = field(default_factory=dict)
 

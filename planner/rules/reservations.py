@@ -94,7 +94,6 @@ def reservation_at_night(draft: AwsDraft, pool: AwsPool, held: CapacityReservati
     if keeper is None or keeper.off_hours is None:
         return
     yield Observation(
-        path="",
         sentence=f"{held.count} instances of {pool.name} are paid for in the off-hours, too, as they stay reserved",
         remedy="remove capacityReservation, or keeper.offHours",
         inputs={"reserved": f"{held.count} instances"},

@@ -33,7 +33,6 @@ def controllers_reachable(draft: MetalDraft, cidr: str) -> Iterable[Observation]
     controllers = IPv4Network(draft.settings.platform.bmc_cidr)
     if IPv4Network(cidr).overlaps(controllers):
         yield Observation(
-            path="",
             sentence=f"pods may speak with {cidr}, which overlaps platform.bmcCidr {controllers}",
             remedy="name the addresses of that service alone, or move it out of the controllers' network",
             subject=cidr,

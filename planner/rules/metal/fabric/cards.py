@@ -79,7 +79,6 @@ def fabric_idle_rate(_: MetalDraft, pool: MetalPoolPlan, group: NicGroup, switch
     nic, port = group.nic, radix(switch, group.nic)
     if nic.gbit_per_s < port.gbit_per_s:
         yield Observation(
-            path="",
             sentence=f"{nic.name} of {pool.hardware} has {nic.gbit_per_s} of the {port.gbit_per_s} Gb/s of a port "
             f"of {switch.name}, and needs cables from {switch.generation.upper()} to {nic.generation.upper()}",
             remedy=f"take cards of {port.gbit_per_s} Gb/s, or a switch of {nic.gbit_per_s} Gb/s",
@@ -139,7 +138,6 @@ def rdma_devices(draft: MetalDraft, pool: MetalPoolPlan, group: NicGroup) -> Ite
     others = [other.nic.name for other in pool.server.nics if other is not group and other.nic.rdma]
     if not group.hcas and others:
         yield Observation(
-            path="",
             sentence=f"the device names of {pool.hardware}'s {group.count} {group.nic.name} are not known, so NCCL "
             f"would use {others[0]} as well",
             remedy="add hcas in the order of the GPUs, as ibdev2netdev shows them, to a row of your own",
