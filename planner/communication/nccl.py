@@ -143,12 +143,11 @@ _PAIRS = (Collective.ALL_TO_ALL, Collective.SEND_RECEIVE)
 
 @dataclass(frozen=True, kw_only=True)
 class Timing:
-    """An operation of `size_bytes` as it was reckoned; bandwidths in GB/s."""
+    """An operation as it was reckoned; its bandwidth in GB/s."""
 
     algorithm: Algorithm
     protocol: Protocol
     seconds: float
-    algorithm_gb_per_s: float
     bus_gb_per_s: float
 
 
@@ -238,7 +237,7 @@ def timing(
     A group of one has nothing to do and takes no time. Raises ValueError for a pair that `choices` does not list.
     """
     if bus_factor(collective, group.ranks) == 0:
-        return Timing(algorithm=algorithm, protocol=protocol, seconds=0.0, algorithm_gb_per_s=0.0, bus_gb_per_s=0.0)
+        return Timing(algorithm=algorithm, protocol=protocol, seconds=0.0, bus_gb_per_s=0.0)
     if (algorithm, protocol) not in LATENCIES_US or not _exists(collective, algorithm, group):
         raise ValueError(f"NCCL has no {collective} by {algorithm} and {protocol} in such a group")
     if bus is None:
@@ -251,7 +250,6 @@ def timing(
         algorithm=algorithm,
         protocol=protocol,
         seconds=seconds,
-        algorithm_gb_per_s=reached,
         bus_gb_per_s=bus_gb_per_s(collective, group.ranks, reached),
     )
 
