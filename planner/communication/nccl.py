@@ -20,18 +20,14 @@ from planner.communication.collectives import (
 from planner.communication.constants import (
     COLLNET_ARITY_US,
     LATENCIES_US,
-    LL_NETWORK_GB_PER_S,
-    LL_NODE_GB_PER_S,
     NVLS_TREE_CHANNEL_GB_PER_S,
     PAT_NETWORK_PART,
     PAT_PART,
     PAT_RANK_US,
     POST_US,
-    RING_LL128_PART,
-    RING_LL_PART,
+    RING_PART,
     TREE_CHANNEL_GB_PER_S,
-    TREE_LL128_PART,
-    TREE_LL_PART,
+    TREE_OF_RING,
     TREE_PART,
     architecture,
 )
@@ -50,7 +46,7 @@ def reached_gb_per_s(collective: Collective, algorithm: Algorithm, protocol: Pro
     """Algorithm bandwidth of the operation at a size that leaves latency behind."""
     match algorithm:
         case Algorithm.RING:
-            return algorithm_gb_per_s(collective, group.ranks, _ring(protocol, group))
+            return algorithm_gb_per_s(collective, group.ranks, RING_PART[protocol] * ring_gb_per_s(group))
         case Algorithm.TREE:
             return _tree(protocol, group) / 2
         case Algorithm.PAT:
@@ -87,36 +83,13 @@ def _ring_inside(group: Group) -> float:
     return inside_gb_per_s(group) if group.per_domain > 1 else float("inf")
 
 
-def _ring(protocol: Protocol, group: Group) -> float:
-    rate = ring_gb_per_s(group)
-    match protocol:
-        case Protocol.LL:
-            return min(RING_LL_PART * rate, _ll_most(group))
-        case Protocol.LL128:
-            return RING_LL128_PART * rate
-        case Protocol.SIMPLE:
-            return rate
-
-
 def _tree(protocol: Protocol, group: Group) -> float:
     """Channels have a limit of their own; on one node there are enough of them not to reach it."""
-    rate = TREE_PART * ring_gb_per_s(group)
+    rate = TREE_OF_RING * ring_gb_per_s(group)
     if group.network and group.domains > 1:
         most = TREE_CHANNEL_GB_PER_S[architecture(group.gpu)][0 if group.domains == 2 else 1]
         rate = min(rate, most * group.network.nics)
-    match protocol:
-        case Protocol.LL:
-            return min(TREE_LL_PART * rate, _ll_most(group))
-        case Protocol.LL128:
-            return TREE_LL128_PART[0 if group.domains == 1 else 1] * rate
-        case Protocol.SIMPLE:
-            return rate
-
-
-def _ll_most(group: Group) -> float:
-    if group.domains == 1:
-        return LL_NODE_GB_PER_S[architecture(group.gpu)]
-    return LL_NETWORK_GB_PER_S[group.processor][0 if group.domains == 2 else 1]
+    return TREE_PART[protocol][1 if group.domains > 1 else 0] * rate
 
 
 def _pairwise(collective: Collective, group: Group) -> float:
