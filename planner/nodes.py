@@ -1,4 +1,4 @@
-"""What a node leaves to pods, and what a pod that takes the node, or a share of it, may ask for."""
+"""What a node leaves to pods, what a pod may ask for, and what nodes of Karpenter or spot may be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Renting against owning: after how many months a purchase is cheaper, and what each costs over the years."""
+"""Renting against owning over the years, and first guesses: tiers of racks for a GPU, ways to have a lab."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What differs between two plans: numbers before and after, findings that come, change and go."""
+"""What differs between two plans: numbers, findings that come, change and go, training runs that a change ends."""
 
 from __future__ import annotations
 

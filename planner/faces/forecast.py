@@ -1,4 +1,4 @@
-"""What a run comes to, as text: a step by its phases, tokens, days, money, failures, places for checkpoints."""
+"""What a run comes to, as text: a step by its phases, tokens, days, money, failures, checkpoints; and experiments."""
 
 from collections.abc import Iterable, Iterator
 

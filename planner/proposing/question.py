@@ -1,4 +1,4 @@
-"""What is asked: a model to train on so many tokens, or to answer so many requests; and what it may take."""
+"""What is asked, a model to train or to serve and what it may take; and the hardware on offer for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Instance types, gangs, and what fits on a node."""
+"""Instance types, gangs, what fits on a node, and service quotas."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches

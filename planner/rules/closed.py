@@ -1,4 +1,4 @@
-"""A network without a way out: what its nodes and pods ask all the same, and do not get."""
+"""A network without a way out, and ECR as a cache: what nodes and pods ask all the same, and do not get."""
 
 import re
 from collections.abc import Iterable, Iterator

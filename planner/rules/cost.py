@@ -1,4 +1,4 @@
-"""The hourly price and the life of the stack."""
+"""The hourly price, the life of the stack, and teams' shares of it."""
 
 from collections.abc import Iterable
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Runs that go on with fewer nodes: what each size between their bounds needs."""
+"""Runs that go on with fewer nodes, what follows runs, and pipelines that start them."""
 
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet

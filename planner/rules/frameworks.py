@@ -1,4 +1,4 @@
-"""What a training framework can make of a plan: degrees, sharding, precision, models, and when it saves."""
+"""What frameworks and launchers (torchrun, MPI, Kubeflow Trainer) make of a plan, and runs below one switch."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple

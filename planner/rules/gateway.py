@@ -1,4 +1,4 @@
-"""The way in from outside: who may connect, whether certificates can be had, and whether it is needed at all."""
+"""The way in from outside: who may connect, whether certificates can be had, and pages for people."""
 
 from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Network

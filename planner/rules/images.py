@@ -1,4 +1,4 @@
-"""What is in the images of training runs: the plugin that NCCL needs on EFA, and the script that is started."""
+"""Images and Kubernetes versions: the plugin that NCCL needs on EFA, the script that is started, what is pinned."""
 
 import posixpath
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Monitoring: a disk for the retention, a rate that one Prometheus takes, room for it, somebody who is told."""
+"""Monitoring: a disk for the retention, room for it, thresholds, somebody who is told; and trackers."""
 
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches

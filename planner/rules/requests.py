@@ -1,4 +1,4 @@
-"""Requests of model services: how many a step takes, how long they last, and whether a replica that stops ends them."""
+"""Requests of model services: how many a step takes, how long they last; and adapters beside a model."""
 
 from __future__ import annotations
 

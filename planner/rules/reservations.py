@@ -1,4 +1,4 @@
-"""On-Demand Capacity Reservations: where they are, what they hold, and who starts in them."""
+"""On-Demand Capacity Reservations, and spot: what they hold, who starts in them, what else nodes may be."""
 
 from __future__ import annotations
 

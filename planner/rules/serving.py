@@ -1,4 +1,4 @@
-"""Model services: parallelism, memory, replicas."""
+"""Model services and Triton servers: parallelism, memory, replicas, room for all of them."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Where images come from, and where charts do."""
+"""Where images and charts come from, whose signature they have, and values that only documentation uses."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping

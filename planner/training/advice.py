@@ -1,4 +1,4 @@
-"""The smallest change of a job that makes it fit its GPUs."""
+"""GPUs that a model needs at least, and the smallest change of a job that makes it fit its GPUs."""
 
 from bisect import bisect_left
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The VPC's subnets."""
+"""The VPC's subnets, addresses in blocks of 16, and ground that exists."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Where instance types are offered, pods without addresses, and repair in a block."""
+"""Where instance types are offered, pods without addresses, repair in a block; suppliers' machine lists."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What nodes leave to pods."""
+"""What nodes leave to pods, capacity blocks, and how nodes are replaced."""
 
 from datetime import UTC, date, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""The plan as a whole: imports, and that nothing of it is written down."""
+"""The plan as a whole: imports, extremes, workloads, and that nothing of it is written down."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Pools in several capacity blocks, and who keeps them: what the planner says (PF10)."""
+"""Pools in several capacity blocks and who keeps them (PF10), pools that are cut, and sandboxes."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What stands on a site: control plane nodes, ranges of addresses, rows of hardware."""
+"""What stands on a site: control plane nodes, ranges of addresses, rows of hardware, management controllers."""
 
 from __future__ import annotations
 

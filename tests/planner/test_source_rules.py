@@ -1,4 +1,4 @@
-"""LF03, LF14: whose the buckets are that weights and datasets come from, and how long a dataset takes; ends of labs."""
+"""LF03, LF14: whose the buckets are, how long a dataset takes, ends of labs, values that documentation uses."""
 
 import pytest
 

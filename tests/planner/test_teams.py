@@ -1,4 +1,4 @@
-"""Teams: what the planner makes of them, and what it says (Y02)."""
+"""Teams and people: what the planner makes of them, and what it says (Y02)."""
 
 from datetime import date
 from typing import Any

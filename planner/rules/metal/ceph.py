@@ -1,4 +1,4 @@
-"""Ceph on on-premises servers."""
+"""Ceph and NFS on on-premises servers, and the machines that serve them."""
 
 from collections.abc import Iterable, Iterator
 

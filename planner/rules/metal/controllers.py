@@ -1,4 +1,4 @@
-"""The network of management controllers: who reaches a controller owns its machine."""
+"""Management controllers, rows of hardware, Slurm's machines, the Kubernetes version."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import IPv4Network

@@ -1,4 +1,4 @@
-"""The room: power, racks, circuits, batteries. All of it counts whole machines at full load, not GPUs."""
+"""The room: power, racks, circuits, batteries, cooling. It counts whole machines at full load, not GPUs."""
 
 from collections.abc import Iterable
 from math import ceil

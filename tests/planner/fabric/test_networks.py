@@ -1,4 +1,4 @@
-"""One graph of every cable: bill, racks, power, cable list and drawing are views of it."""
+"""One graph of every cable: bill, racks, power, cable list and drawing are views of it; who is near whom."""
 
 import csv
 import re

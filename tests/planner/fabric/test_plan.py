@@ -1,4 +1,4 @@
-"""The fabric of a whole stack."""
+"""The fabric of a whole stack, addresses on it, and NCCL's environment."""
 
 import inspect
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Arithmetic of ports."""
+"""Arithmetic of ports, and the modules and cables in them."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""What a change changes."""
+"""What a change changes: assignments, differences, and a rule explained."""
 
 from contextlib import suppress
 

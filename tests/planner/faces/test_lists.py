@@ -1,4 +1,4 @@
-"""Bills and cables as comma-separated values."""
+"""Bills and cables as comma-separated values, and the outputs of a stack."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""What goes into which rack, and on which circuit."""
+"""What goes into which rack, on which circuit, and where its heat goes."""
 
 from collections import Counter
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Proposals: the best of what a small catalogue has, each a stack file that plans."""
+"""Proposals: the best of what a small catalogue has, each a stack file that plans; the command."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How long a replica takes to answer (IN04, Q04)."""
+"""A replica's life: start, requests, stop (IN04, Q04, J11)."""
 
 from typing import Any
 

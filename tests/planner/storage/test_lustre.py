@@ -1,4 +1,4 @@
-"""Lustre on on-premises servers."""
+"""Lustre and Ceph on on-premises servers, and redundancy."""
 
 import pytest
 from hypothesis import given

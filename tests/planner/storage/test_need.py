@@ -1,4 +1,4 @@
-"""What runs ask of storage."""
+"""What runs ask of storage, and of their nodes' own."""
 
 from dataclasses import replace
 

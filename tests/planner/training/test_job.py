@@ -1,4 +1,4 @@
-"""Layouts and batches."""
+"""Layouts, batches, and what a step keeps for its backward pass."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""GPUs by size of the model (C01, HW21, HW24)."""
+"""GPUs by size of the model (C01, HW21, HW24), and the smallest change that fits."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What the fabric needs to run: a subnet manager, lossless Ethernet, addresses, switches that reduce."""
+"""What the fabric needs to run: a subnet manager, lossless Ethernet, addresses, switches that are there and reduce."""
 
 from collections.abc import Iterable, Iterator
 
