@@ -198,7 +198,7 @@ def _phase(phase: Phase, compute_s: float, sent: Iterable[ExchangeTime], job: Jo
         elif each.exchange.axis is Axis.EXPERT:
             open_s += took_s
             shown_s += (1 - row.tokens_hidden) * took_s
-        elif _is_once(each.exchange):
+        elif each.exchange.axis is Axis.DATA and each.exchange.times == 1:
             once_s += took_s
         else:
             hidden_s += took_s
@@ -212,11 +212,6 @@ def _phase(phase: Phase, compute_s: float, sent: Iterable[ExchangeTime], job: Jo
         + max(0.0, once_s - window_s),
         once_s=max(0.0, once_s - window_s),
     )
-
-
-def _is_once(exchange: Exchange) -> bool:
-    """Whether data parallel ranks exchange this once in a step, not in each micro-batch."""
-    return exchange.axis is Axis.DATA and exchange.times == 1
 
 
 def timed(exchange: Exchange, cluster: Cluster) -> ExchangeTime:

@@ -68,7 +68,9 @@ def in_switches_gb_per_s(algorithm: Algorithm, group: Group) -> float:
         return inside
     if algorithm is Algorithm.NVLS_TREE:
         return heads * _nvls_tree_channel(group, network)
-    return min(inside if algorithm is Algorithm.NVLS else _ring_inside(group), 2 * network.gb_per_s)
+    if algorithm is Algorithm.COLLNET:
+        inside = inside_gb_per_s(group) if group.per_domain > 1 else float("inf")
+    return min(inside, 2 * network.gb_per_s)
 
 
 def _nvls_tree_channel(group: Group, network: Network) -> float:
@@ -77,10 +79,6 @@ def _nvls_tree_channel(group: Group, network: Network) -> float:
     most = NVLS_TREE_CHANNEL_GB_PER_S[architecture(group.gpu)][0 if few else 1]
     card = network.gb_per_s / group.per_domain
     return min(nvls_channel_gb_per_s(group), card * (2 if few else 1), most)
-
-
-def _ring_inside(group: Group) -> float:
-    return inside_gb_per_s(group) if group.per_domain > 1 else float("inf")
 
 
 def _tree(protocol: Protocol, group: Group) -> float:

@@ -173,7 +173,11 @@ class Search:
         ]
         if mine.replica is not None:
             per_node = mine.offer.gpus // mine.replica.tensor
-            alike = [_with_nodes(mine, nodes, per_node) for nodes in (mine.nodes - 1, mine.nodes + 1) if nodes]
+            alike = [
+                replace(mine, nodes=nodes, replicas=nodes * per_node)
+                for nodes in (mine.nodes - 1, mine.nodes + 1)
+                if nodes
+            ]
         less = max((each for each in alike if each.nodes < mine.nodes), key=lambda each: each.nodes, default=None)
         more = min((each for each in alike if each.nodes > mine.nodes), key=lambda each: each.nodes, default=None)
         return Shown(proposal=proposal, less=self._step(less), more=self._step(more))
@@ -202,7 +206,3 @@ def _usd(found: AwsPlan | MetalPlan, days: float) -> float:
     blocks = sum(each.usd for each in found.prices.blocks)
     booked = sum(each.usd_per_hour for each in found.prices.lines if blocks and each.pool == "training")
     return blocks + (found.prices.hourly - booked) * hours
-
-
-def _with_nodes(candidate: Candidate, nodes: int, per_node: int) -> Candidate:
-    return replace(candidate, nodes=nodes, replicas=nodes * per_node)

@@ -55,16 +55,11 @@ def checkpoint_gb(parameters: float, precision: str = "bf16") -> float:
     return parameters * checkpoint_bytes_per_parameter(precision) / BYTES_PER_GB
 
 
-def rate_gb_per_s(size_gb: float, seconds: float) -> float:
-    """GB/s that move `size_gb` in `seconds`."""
-    return size_gb / seconds
-
-
 def shared_write_gb_per_s(run: RunIo) -> float:
     """What the run's checkpoints ask of the shared file system while they are written to it."""
     if run.saving is None:
         return 0.0
-    return rate_gb_per_s(run.checkpoint_gb, run.saving.file_system_s if run.saving.local else run.saving.within_s)
+    return run.checkpoint_gb / (run.saving.file_system_s if run.saving.local else run.saving.within_s)
 
 
 def target_gb_per_s(runs: Iterable[RunIo]) -> float:
@@ -80,11 +75,6 @@ def local_write_seconds(run: RunIo, node_write_gb_per_s: float) -> float:
 def object_copy_seconds(size_gb: float, copier_gb_per_s: float) -> float:
     """Seconds to copy a checkpoint to the object store: it is read twice, to check its hashes and to send it."""
     return 2 * size_gb / copier_gb_per_s
-
-
-def restore_seconds(size_gb: float, gb_per_s: float) -> float:
-    """Seconds to read a checkpoint back, each node its part."""
-    return size_gb / gb_per_s
 
 
 def text_gb(tokens: float) -> float:

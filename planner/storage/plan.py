@@ -17,7 +17,6 @@ from planner.storage.need import (
     Staging,
     checkpoint_gb,
     object_copy_seconds,
-    restore_seconds,
     staging_seconds,
     target_gb_per_s,
 )
@@ -190,7 +189,7 @@ def _run(
         io=io,
         node_gb_per_s=node_gb_per_s,
         nvme=nvme,
-        restore_s=restore_seconds(io.checkpoint_gb, reached) if io.checkpoint_gb and reached else None,
+        restore_s=io.checkpoint_gb / reached if io.checkpoint_gb and reached else None,
         staging_s=staging_seconds(io, storage=read_gb_per_s, node_network=node_gb_per_s, node_write=disks)
         if staged and reached and disks
         else None,

@@ -15,8 +15,6 @@ from planner.storage.need import (
     checkpoint_bytes_per_parameter,
     checkpoint_gb,
     local_write_seconds,
-    rate_gb_per_s,
-    restore_seconds,
     shared_write_gb_per_s,
     staged_gb_per_node,
     staging_seconds,
@@ -49,7 +47,7 @@ def test_unknown_precision_is_a_programmers_error() -> None:
 )
 def test_write_bandwidth(parameters: float, seconds: float, gb_per_s: float) -> None:
     """T3.8: size over allowed seconds; 182 GB in 91 s are 2 GB/s."""
-    assert rate_gb_per_s(checkpoint_gb(parameters), seconds) == pytest.approx(gb_per_s, rel=0.01)
+    assert checkpoint_gb(parameters) / seconds == pytest.approx(gb_per_s, rel=0.01)
 
 
 def test_each_node_writes_its_part_first() -> None:
@@ -68,20 +66,14 @@ def test_local_checkpoints_drain_until_the_next_one() -> None:
     assert target_gb_per_s([run, run]) == 30
 
 
-def test_restoring_a_checkpoint() -> None:
-    """T3.8: 988 GB at 20 GB/s take 49 s if each node reads its part."""
-    assert restore_seconds(988, 20) == pytest.approx(49.4)
-
-
 def test_text_is_negligible_beside_checkpoints() -> None:
     """ST01, T3.8: 80,000 tokens/s of 4 bytes are 0.32 MB/s; a checkpoint of the same run asks for 16.5 GB/s."""
     assert text_gb(80_000) == pytest.approx(0.00032)
-    assert text_gb(80_000) * 10_000 < rate_gb_per_s(checkpoint_gb(70.6e9), 60)
+    assert text_gb(80_000) * 10_000 < checkpoint_gb(70.6e9) / 60
 
 
 def test_staging_a_dataset_in_shards() -> None:
     """T3.8, ST12: 2 TB over 32 nodes in 120 s are 16.7 GB/s in all, and 62.5 GB a node."""
-    assert rate_gb_per_s(2000, 120) == pytest.approx(16.7, abs=0.05)
     assert staged_gb_per_node(2000, 32, Staging.SHARD) == 62.5
     run = RunIo(name="r", nodes=32, dataset_gb=2000, staging=Staging.SHARD)
     assert staging_seconds(run, storage=16.667, node_network=50, node_write=32) == pytest.approx(120, abs=0.1)
@@ -105,16 +97,10 @@ def test_staging_is_as_fast_as_its_slowest_part(
     assert staging_seconds(run, storage=storage, node_network=network, node_write=write) == pytest.approx(seconds)
 
 
-@given(
-    parameters=st.floats(1e6, 1e13),
-    seconds=st.floats(1, 1e5),
-    more=st.floats(1, 100),
-    nodes=st.integers(1, 4096),
-)
-def test_more_time_or_more_nodes_never_ask_for_more(parameters: float, seconds: float, more: float, nodes: int) -> None:
-    """G23: a longer pause needs no more bandwidth, and a larger gang writes its parts no slower."""
+@given(parameters=st.floats(1e6, 1e13), nodes=st.integers(1, 4096))
+def test_more_nodes_never_write_more_slowly(parameters: float, nodes: int) -> None:
+    """G23: a larger gang writes its parts no slower."""
     size = checkpoint_gb(parameters)
-    assert rate_gb_per_s(size, seconds * more) <= rate_gb_per_s(size, seconds)
     few, many = (RunIo(name="r", nodes=count, checkpoint_gb=size) for count in (nodes, nodes + 1))
     assert local_write_seconds(many, 4) <= local_write_seconds(few, 4)
     assert staged_gb_per_node(size, nodes + 1, Staging.SHARD) <= staged_gb_per_node(size, nodes, Staging.FULL)

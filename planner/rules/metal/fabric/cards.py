@@ -6,7 +6,6 @@ from catalogue.network_types import Link, NicGroup, Switch
 from catalogue.units import gbyte_per_s
 from planner.draft import MetalDraft, metal_rule, metal_warning
 from planner.fabric.cabling import Span
-from planner.fabric.design import node_gbyte_per_s
 from planner.fabric.optics import kinds, longest_m
 from planner.fabric.plan import compute_cards
 from planner.fabric.ports import radix
@@ -96,7 +95,7 @@ def few_cards(_: MetalDraft, pool: MetalPoolPlan) -> Iterable[Observation]:
     """Every GPU has a card, or gradients of several GPUs pass through one."""
     nic = compute_cards(pool)[0].nic
     if pool.rails < pool.gpus_per_node:
-        have, could = (node_gbyte_per_s(ports, nic.gbit_per_s) for ports in (pool.rails, pool.gpus_per_node))
+        have, could = (gbyte_per_s(ports * nic.gbit_per_s) for ports in (pool.rails, pool.gpus_per_node))
         yield Observation(
             path="server",
             sentence=f"{pool.hardware} has {pool.rails} x {nic.gbit_per_s} Gb/s ({have:g} GB/s one way) for "
