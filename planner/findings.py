@@ -41,16 +41,11 @@ class Observation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
-    """One finding of a stack. `waiver` is the reason why it was accepted, if it was."""
+class Finding(Observation):
+    """What a rule says of a stack, at a path of its file. `waiver` is the reason why it was accepted, if it was."""
 
     rule: str
     severity: Severity
-    path: str
-    sentence: str
-    remedy: str
-    subject: str | None = None
-    inputs: Mapping[str, str] = field(default_factory=dict)
     waiver: str | None = None
 
     def __str__(self) -> str:
@@ -78,15 +73,8 @@ class Rule(Generic[Draft]):
     def findings(self, draft: Draft) -> Iterable[Finding]:
         """Everything this rule finds in `draft`."""
         for seen in self.look(draft):
-            yield Finding(
-                rule=self.id,
-                severity=self.severity,
-                path=f"gpucluster:{seen.path}",
-                sentence=seen.sentence,
-                remedy=seen.remedy,
-                subject=seen.subject,
-                inputs=seen.inputs,
-            )
+            said = {**vars(seen), "path": f"gpucluster:{seen.path}"}
+            yield Finding(rule=self.id, severity=self.severity, **said)
 
 
 class Registry:
