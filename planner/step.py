@@ -10,9 +10,9 @@ from enum import StrEnum
 
 from catalogue.calibration import Calibration, calibration, uncertainty
 from catalogue.model_types import Model
-from planner.communication.collectives import Algorithm, Collective, Protocol
+from planner.communication.collectives import Collective
 from planner.communication.group import Cluster
-from planner.communication.nccl import fastest
+from planner.communication.nccl import Timing, fastest
 from planner.communication.traffic import Axis, Exchange, distinct, exchanges, pipeline_borders
 from planner.kernels import forward_pass, loss_s, optimizer_s
 from planner.storage.need import text_gb
@@ -64,14 +64,10 @@ class PhaseTime:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExchangeTime:
+class ExchangeTime(Timing):
     """An exchange as NCCL carries it out: `seconds` of all repetitions together, the bus bandwidth of each."""
 
     exchange: Exchange
-    algorithm: Algorithm
-    protocol: Protocol
-    bus_gb_per_s: float
-    seconds: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,10 +219,4 @@ def timed(exchange: Exchange, cluster: Cluster) -> ExchangeTime:
     places = group.domains if group.domains > 1 else group.ranks
     size_bytes = exchange.size_bytes * distinct(places, exchange.copies)
     best = fastest(exchange.collective, size_bytes, group)
-    return ExchangeTime(
-        exchange=exchange,
-        algorithm=best.algorithm,
-        protocol=best.protocol,
-        bus_gb_per_s=best.bus_gb_per_s,
-        seconds=exchange.times * best.seconds,
-    )
+    return ExchangeTime(exchange=exchange, **{**vars(best), "seconds": exchange.times * best.seconds})

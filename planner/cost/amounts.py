@@ -54,14 +54,11 @@ class PriceLine:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BlockPrice:
-    """What a pool's capacity block costs as a whole, in USD, paid in advance."""
+class BlockPrice(Amount):
+    """What a pool's capacity block costs as a whole, paid in advance."""
 
     pool: str
     hours: int
-    usd: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, kw_only=True)
