@@ -6,7 +6,7 @@ from ipaddress import IPv4Address, IPv4Network
 from catalogue.pins import Reference, RegistryError, digest
 from doctor.case import Case
 from doctor.results import Result, Status, judged
-from planner.rules.placeholders import placeholders
+from planner.rules.supply import placeholders
 
 _LOOK_UP = "curl https://checkip.amazonaws.com shows it"
 

@@ -8,7 +8,7 @@ from doctor.account import AbsentError, Account, UnansweredError
 from doctor.case import Case
 from doctor.results import Result, Status, judged
 from doctor.use import taken
-from planner.quotas import QuotaNeed
+from planner.procurement import QuotaNeed
 
 
 def quota_room(case: Case, account: Account) -> Iterable[Result]:

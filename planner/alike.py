@@ -1,90 +1,91 @@
-"""What is planned alike on AWS and on on-premises racks: the workloads of a draft, and the numbers of a plan."""
+"""What is planned alike on AWS and on on-premises racks, and how a draft becomes a plan."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from datetime import date
-from typing import Any
+from typing import Any, TypeVar
 
-from catalogue.model_types import Model
+from catalogue.site import Sited
+from planner.around_runs import plan_datasets, plan_pipelines, plan_tracking
 from planner.benchmarks import plan_benchmarks
-from planner.datasets import plan_datasets
 from planner.draft import Draft, registry
 from planner.experiments import plan_database, plan_experiments
 from planner.gating import plan_gating
 from planner.interconnect import Switching, pool_gates
 from planner.monitoring.plan import plan_monitoring
-from planner.pipelines import plan_pipelines
 from planner.pool_types import PoolPlan
 from planner.serving.gateway import plan_gateway
 from planner.serving.plan import plan_services
 from planner.serving.triton import plan_triton, replicas_by_pool
-from planner.signatures import plan_signatures
 from planner.stack import ownership, plan_queues, plan_supply
 from planner.storage.types import StoragePlan
+from planner.supply import plan_signatures
 from planner.teams import plan_teams
-from planner.tracking import plan_tracking
 from planner.types import Plan
 from planner.workload_types import RunPlan
 from planner.workloads import plan_sharing
 from settings.model import AwsSettings, MetalSettings
 from settings.workloads import TrainingRun
 
+Judged = TypeVar("Judged", bound=Plan)
 
-def workloads(
+
+def alike(
     settings: AwsSettings | MetalSettings,
+    sited: Sited,
+    today: date,
     pools: Mapping[str, PoolPlan],
-    models: Mapping[str, Model],
     storage: StoragePlan | None,
     runs_of: Callable[[Iterable[TrainingRun]], dict[str, RunPlan]],
     *,
     read_mb_per_s: float,
     node_gb_per_s: Mapping[str, float],
+    switching: Switching | None = None,
 ) -> dict[str, Any]:
-    """The fields of a draft that speak of runs, services and what watches them. `runs_of` plans runs, `read_mb_per_s`
-    is the shared file system's whole rate, `node_gb_per_s` what a node has to it, by its pool.
+    """The fields of a draft that both platforms have. `runs_of` plans runs, `read_mb_per_s` is the shared file system's
+    whole rate, `node_gb_per_s` what a node has to it, by its pool. Charts are named when all else is known.
     """
-    runs, serving = runs_of(settings.training.runs), settings.serving
+    training, serving, models = settings.training, settings.serving, sited.catalogue.models
+    runs, benchmarks = runs_of(training.runs), plan_benchmarks(training, runs_of)
     beside = replicas_by_pool(serving.triton)
     services = plan_services(serving.services, pools, models, read_mb_per_s, beside, node_gb_per_s)
     triton = plan_triton(serving.triton, pools, services, read_mb_per_s)
     gateway = plan_gateway(serving, services, triton)
-    return {
-        "pools": pools,
-        "datasets": plan_datasets(settings.training, storage),
-        "runs": runs,
-        "experiments": plan_experiments(settings.training, runs_of),
-        "benchmarks": plan_benchmarks(settings.training, runs_of),
-        "services": services,
-        "triton": triton,
-        "storage": storage,
-        "gateway": gateway,
-        "monitoring": plan_monitoring(settings, pools, runs, services, gateway),
-    }
-
-
-def numbers(
-    draft: Draft,
-    kind: type[Plan],
-    settings: AwsSettings | MetalSettings,
-    today: date,
-    switching: Switching | None = None,
-) -> dict[str, Any]:
-    """The fields of a plan of this kind that its draft has under their names, and those that both platforms have."""
-    training, pools = settings.training, draft.pools
     gates = pool_gates(pools.values(), switching, training)
     return {
-        **{field.name: getattr(draft, field.name) for field in fields(kind) if hasattr(draft, field.name)},
+        "settings": settings,
+        "catalogue": sited.catalogue,
+        "site_problems": sited.problems,
+        "today": today,
         "kubernetes_version": settings.platform.kubernetes_version,
         "ownership": ownership(settings),
         "supply": plan_supply(settings),
         "signatures": plan_signatures(settings),
+        "charts": (),
+        "pools": pools,
         "queues": plan_queues(settings, pools.values()),
         "teams": plan_teams(settings),
         "gates": gates,
-        "measured": plan_gating(training, pools, gates, draft.runs.values(), draft.storage, draft.benchmarks),
+        "measured": plan_gating(training, pools, gates, runs.values(), storage, benchmarks),
+        "datasets": plan_datasets(training, storage),
+        "runs": runs,
+        "experiments": plan_experiments(training, runs_of),
+        "benchmarks": benchmarks,
         "trial_database": plan_database(training),
         "tracking": plan_tracking(training),
         "pipelines": plan_pipelines(training),
-        "sharing": plan_sharing(pools, draft.runs, draft.services, draft.triton),
-        "findings": registry.findings(draft, settings.waivers, today),
+        "services": services,
+        "triton": triton,
+        "sharing": plan_sharing(pools, runs, services, triton),
+        "storage": storage,
+        "gateway": gateway,
+        "monitoring": plan_monitoring(settings, pools, runs, services, gateway),
+        "findings": (),
     }
+
+
+def judged(draft: Draft, kind: type[Judged]) -> Judged:
+    """The plan that a draft is, with what every rule has to say about it."""
+    numbers = {field.name: getattr(draft, field.name) for field in fields(kind)}
+    findings = registry.findings(draft, draft.settings.waivers, draft.today)
+    return kind(**{**numbers, "findings": findings})

@@ -23,21 +23,19 @@ from catalogue.versions import (
 )
 from catalogue.whole import Catalogue
 from planner.addressing import FSX_ADDRESSES, existing_subnets, subnets
-from planner.alike import numbers, workloads
-from planner.bom_aws import aws_bom
-from planner.caching import plan_cache
-from planner.cost.lines import Prices
+from planner.alike import alike
+from planner.bom import aws_bom
+from planner.charts import aws_charts
+from planner.cost.amounts import Prices
 from planner.cost.stack import Around, fsx_service, stack_prices
 from planner.draft import AwsDraft
 from planner.external_secrets import plan_external_secrets
-from planner.home import plan_home
 from planner.keeper import plan_keeper
 from planner.monitoring.types import MonitoringPlan
+from planner.nodes import is_scaled
 from planner.pool_types import AwsPoolPlan
 from planner.pools import aws_totals, plan_aws_pools
-from planner.procurement import bill_checks, block_checks, quota_checks
-from planner.quotas import QuotaNeed, quota_needs
-from planner.scaled import is_scaled
+from planner.procurement import QuotaNeed, bill_checks, block_checks, quota_checks, quota_needs
 from planner.stack import (
     api_endpoint,
     aws_deployment,
@@ -48,7 +46,9 @@ from planner.stack import (
     spending,
 )
 from planner.storage.plan import fsx_client_rates, plan_aws_storage
-from planner.types import AwsPlan, Subnet
+from planner.supply import plan_cache
+from planner.teams import plan_home
+from planner.types import Subnet
 from planner.vpc import VpcPlan, plan_vpc, traffic
 from planner.workload_types import RunPlan
 from planner.workloads import plan_runs
@@ -56,29 +56,6 @@ from planner.workloads import plan_runs
 if TYPE_CHECKING:
     from settings.model import AwsSettings
     from settings.workloads import TrainingRun
-
-
-def plan_aws(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsPlan:
-    """The stack's numbers, and what every rule has to say about them."""
-    draft = aws_draft(settings, shipped, today)
-    bom = aws_bom(draft.pools.values(), draft.prices, _software(settings))
-    return AwsPlan(
-        **numbers(draft, AwsPlan, settings, today),
-        cache=plan_cache(draft),
-        deployment=aws_deployment(settings),
-        file_system=file_system(settings),
-        home=plan_home(settings),
-        checkpoint_days=settings.storage.object_store.checkpoint_days,
-        cold_checkpoints=cold(settings),
-        totals=aws_totals(draft.pools.values()),
-        sources=plan_sources(settings),
-        spending=spending(settings),
-        keeper=plan_keeper(settings, draft.pools, draft.prices),
-        external_secrets=plan_external_secrets(settings),
-        repositories=plan_repositories(settings),
-        bom=bom,
-        checklist=(*bill_checks(bom), *quota_checks(draft.quotas), *block_checks(_blocks(settings))),
-    )
 
 
 def aws_draft(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsDraft:
@@ -104,20 +81,34 @@ def aws_draft(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsDraf
         return plan_runs(wanted, pools, catalogue, storage, failures_per_1000_node_days=failures)
 
     rate, nodes = storage.read_gb_per_s * 1000, fsx_client_rates(lustre, pools)
-    work = workloads(settings, pools, catalogue.models, storage, planned, read_mb_per_s=rate, node_gb_per_s=nodes)
-    return AwsDraft(
-        **work,
-        settings=settings,
-        catalogue=catalogue,
-        site_problems=sited.problems,
-        today=today,
+    both = alike(settings, sited, today, pools, storage, planned, read_mb_per_s=rate, node_gb_per_s=nodes)
+    prices = _prices(settings, catalogue, pools, vpc, both["monitoring"], today)
+    quotas, bom = _quotas(settings, pools, vpc), aws_bom(pools.values(), prices, _software(settings))
+    draft = AwsDraft(
+        **both,
+        deployment=aws_deployment(settings),
         endpoint=api_endpoint(platform),
         subnets=_subnets(settings, pools, nat_zones, vpc),
         vpc=vpc,
         nat_zones=nat_zones,
-        prices=_prices(settings, catalogue, pools, vpc, work["monitoring"], today),
-        quotas=_quotas(settings, pools, vpc),
+        file_system=file_system(settings),
+        home=plan_home(settings),
+        checkpoint_days=settings.storage.object_store.checkpoint_days,
+        cold_checkpoints=cold(settings),
+        sources=plan_sources(settings),
+        totals=aws_totals(pools.values()),
+        prices=prices,
+        spending=spending(settings),
+        keeper=plan_keeper(settings, pools, prices),
+        external_secrets=plan_external_secrets(settings),
+        repositories=plan_repositories(settings),
+        cache=(),
+        quotas=quotas,
+        bom=bom,
+        checklist=(*bill_checks(bom), *quota_checks(quotas), *block_checks(_blocks(settings))),
     )
+    draft = replace(draft, charts=aws_charts(draft))
+    return replace(draft, cache=plan_cache(draft))
 
 
 def _subnets(

@@ -27,29 +27,25 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Observation:
-    """What a rule saw. `path` is the settings path a person edits, `subject` the thing a waiver can name.
+    """What a rule saw. `path` is the settings path a person edits, below that of the thing a rule looks at, `subject`
+    the thing a waiver can name.
 
     `inputs` are the numbers that the rule's formula took, by name, each with its unit: {"rate": "50 GB/s"}.
     """
 
-    path: str
     sentence: str
     remedy: str
+    path: str = ""
     subject: str | None = None
     inputs: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
-    """One finding of a stack. `waiver` is the reason why it was accepted, if it was."""
+class Finding(Observation):
+    """What a rule says of a stack, at a path of its file. `waiver` is the reason why it was accepted, if it was."""
 
     rule: str
     severity: Severity
-    path: str
-    sentence: str
-    remedy: str
-    subject: str | None = None
-    inputs: Mapping[str, str] = field(default_factory=dict)
     waiver: str | None = None
 
     def __str__(self) -> str:
@@ -77,15 +73,8 @@ class Rule(Generic[Draft]):
     def findings(self, draft: Draft) -> Iterable[Finding]:
         """Everything this rule finds in `draft`."""
         for seen in self.look(draft):
-            yield Finding(
-                rule=self.id,
-                severity=self.severity,
-                path=f"gpucluster:{seen.path}",
-                sentence=seen.sentence,
-                remedy=seen.remedy,
-                subject=seen.subject,
-                inputs=seen.inputs,
-            )
+            said = {**vars(seen), "path": f"gpucluster:{seen.path}"}
+            yield Finding(rule=self.id, severity=self.severity, **said)
 
 
 class Registry:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from planner.home import RUNS
 from planner.pool_types import MetalPoolPlan
 from planner.site import (
     CEPH_NAMESPACE,
@@ -20,8 +19,8 @@ from planner.site import (
     SwitchPlan,
 )
 from planner.storage.lustre_targets import LustrePlan, plan_lustre
-from planner.storage.redundancy import copies_or_parity
-from planner.teams import plan_teams
+from planner.storage.types import copies_or_parity
+from planner.teams import RUNS, plan_teams
 from settings.inventory import Controllers, Hosts, Inventory, Member
 from settings.metal_storage import Ceph
 from settings.model import MetalSettings

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
 from planner.blocks import BlockShare
-from planner.cost.lines import Prices
+from planner.cost.amounts import Prices
 from planner.pool_types import AwsPoolPlan
 
 if TYPE_CHECKING:

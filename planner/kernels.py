@@ -16,7 +16,7 @@ from catalogue.model_types import Model
 from catalogue.types import Gpu
 from planner.throughput import peak_tflops
 from planner.training.job import Job, Layout
-from planner.training.states import bytes_per_parameter, states_per_gpu
+from planner.training.memory import bytes_per_parameter, states_per_gpu
 
 _FLOPS_PER_TFLOP = 1e12
 _BYTES_PER_TB = 1e12

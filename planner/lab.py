@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from math import ceil
 from pathlib import Path
 
-from planner.asking import NoStackError, Question, asked
+from planner.named import NoStackError, Question, asked
 from planner.new import owner, planned
 from planner.plan import AwsPlan
 from settings.presets import preset

@@ -1,4 +1,4 @@
-"""What the planner returns about on-premises racks; apart, as a stack on AWS need not load it."""
+"""What the planner returns about on-premises racks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -17,7 +17,7 @@ from catalogue.models import MODELS
 from catalogue.offerings import OFFERINGS, offered
 from catalogue.regions import REGIONS, zones
 from catalogue.versions import STANDARD_SUPPORT_ENDS
-from planner.asking import NoStackError, Question, asked
+from planner.named import NoStackError, Question, asked
 from planner.plan import AwsPlan, plan
 from settings.errors import NAMESPACE, meant
 from settings.load import from_sections

@@ -4,7 +4,6 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import ceil
 
 from catalogue.types import UsageClass
 
@@ -98,8 +97,8 @@ def _left(nodes: int, gpus_per_node: int, services: Iterable[Replicas]) -> Room 
     return room(free, gpus_per_node) if free is not None else None
 
 
-def shared_nodes(gang_nodes: int, gpus_per_node: int, services: Iterable[Replicas], reserved_gpus: int = 0) -> int:
-    """Fewest equal nodes on which a gang, the replicas and a reserve of free GPUs have room beside each other.
+def shared_nodes(gang_nodes: int, gpus_per_node: int, services: Iterable[Replicas]) -> int:
+    """Fewest equal nodes on which a gang and the replicas have room beside each other.
 
     Raises ValueError if a replica is larger than a node, as no number of nodes holds it.
     """
@@ -110,13 +109,10 @@ def shared_nodes(gang_nodes: int, gpus_per_node: int, services: Iterable[Replica
 
     def suffice(nodes: int) -> bool:
         free = placed(nodes, gpus_per_node, wanted)
-        if free is None:
-            return False
-        left = room(free, gpus_per_node)
-        return left.empty_nodes >= gang_nodes and left.free_gpus - gang_nodes * gpus_per_node >= reserved_gpus
+        return free is not None and room(free, gpus_per_node).empty_nodes >= gang_nodes
 
-    # Each replica on a node of its own, beside the gang and the reserve, always suffices.
-    most = gang_nodes + sum(each.count for each in wanted) + ceil(reserved_gpus / gpus_per_node)
+    # Each replica on a node of its own, beside the gang, always suffices.
+    most = gang_nodes + sum(each.count for each in wanted)
     return bisect_left(range(most), True, lo=gang_nodes, key=suffice)
 
 

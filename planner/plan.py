@@ -5,9 +5,10 @@ from typing import overload
 
 from catalogue.tables import SHIPPED
 from catalogue.whole import Catalogue
-from planner.aws import aws_draft, plan_aws
+from planner.alike import judged
+from planner.aws import aws_draft
 from planner.draft import AwsDraft, MetalDraft
-from planner.metal import metal_draft, plan_metal
+from planner.metal import metal_draft
 from planner.metal_types import MetalPlan
 from planner.types import AwsPlan, Plan
 from settings.model import AwsSettings, MetalSettings
@@ -28,10 +29,8 @@ def plan(
 
     Never raises for a stack that cannot work: that is a finding.
     """
-    day = today or date.today()
-    if isinstance(settings, AwsSettings):
-        return plan_aws(settings, catalogue, day)
-    return plan_metal(settings, catalogue, day)
+    drafted = draft(settings, catalogue=catalogue, today=today)
+    return judged(drafted, AwsPlan) if isinstance(drafted, AwsDraft) else judged(drafted, MetalPlan)
 
 
 def draft(

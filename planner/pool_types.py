@@ -8,8 +8,8 @@ from catalogue.metal_types import Server
 from catalogue.types import Gpu, Instance, Interface, InterfaceType, MigProfile, Nvme, UsageClass
 from planner.blocks import BlockPlan, BlockShare
 from planner.interfaces import PREFIX_ADDRESSES
+from planner.nodes import Offers, ScaledPlan, SpotPlan
 from planner.replacement import RepairPlan, UpdateStrategy
-from planner.scaled import Offers, ScaledPlan, SpotPlan
 
 
 def profile(gpu: Gpu, name: str) -> MigProfile | None:

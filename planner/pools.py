@@ -21,11 +21,12 @@ from planner.nodes import (
     allocatable_cpu_millicores,
     allocatable_memory_mib,
     metal_allocatable_memory_mib,
+    plan_scaled,
+    plan_spot,
 )
 from planner.placement import wants_placement_group
 from planner.pool_types import AwsPoolPlan, HeldPlan, MetalPoolPlan, PoolPlan, SandboxPlan, profile
 from planner.replacement import repair, surge, update_strategy
-from planner.scaled import plan_scaled, plan_spot
 from planner.storage.fsx import efa_interfaces
 from planner.types import AwsTotals, Totals
 from settings.aws_pools import AwsPool

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from planner.storage.lustre_targets import LustrePlan
-from planner.storage.redundancy import Redundancy
+from planner.storage.types import Redundancy
 
 StorageRole = Literal["oss", "mds", "osd", "nfs"]
 

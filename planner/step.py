@@ -10,9 +10,9 @@ from enum import StrEnum
 
 from catalogue.calibration import Calibration, calibration, uncertainty
 from catalogue.model_types import Model
-from planner.communication.collectives import Algorithm, Collective, Protocol
+from planner.communication.collectives import Collective
 from planner.communication.group import Cluster
-from planner.communication.nccl import fastest
+from planner.communication.nccl import Timing, fastest
 from planner.communication.traffic import Axis, Exchange, distinct, exchanges, pipeline_borders
 from planner.kernels import forward_pass, loss_s, optimizer_s
 from planner.storage.need import text_gb
@@ -64,14 +64,10 @@ class PhaseTime:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExchangeTime:
+class ExchangeTime(Timing):
     """An exchange as NCCL carries it out: `seconds` of all repetitions together, the bus bandwidth of each."""
 
     exchange: Exchange
-    algorithm: Algorithm
-    protocol: Protocol
-    bus_gb_per_s: float
-    seconds: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,7 +194,7 @@ def _phase(phase: Phase, compute_s: float, sent: Iterable[ExchangeTime], job: Jo
         elif each.exchange.axis is Axis.EXPERT:
             open_s += took_s
             shown_s += (1 - row.tokens_hidden) * took_s
-        elif _is_once(each.exchange):
+        elif each.exchange.axis is Axis.DATA and each.exchange.times == 1:
             once_s += took_s
         else:
             hidden_s += took_s
@@ -214,11 +210,6 @@ def _phase(phase: Phase, compute_s: float, sent: Iterable[ExchangeTime], job: Jo
     )
 
 
-def _is_once(exchange: Exchange) -> bool:
-    """Whether data parallel ranks exchange this once in a step, not in each micro-batch."""
-    return exchange.axis is Axis.DATA and exchange.times == 1
-
-
 def timed(exchange: Exchange, cluster: Cluster) -> ExchangeTime:
     """The exchange by the fastest algorithm and protocol, its repetitions one after the other.
 
@@ -228,10 +219,4 @@ def timed(exchange: Exchange, cluster: Cluster) -> ExchangeTime:
     places = group.domains if group.domains > 1 else group.ranks
     size_bytes = exchange.size_bytes * distinct(places, exchange.copies)
     best = fastest(exchange.collective, size_bytes, group)
-    return ExchangeTime(
-        exchange=exchange,
-        algorithm=best.algorithm,
-        protocol=best.protocol,
-        bus_gb_per_s=best.bus_gb_per_s,
-        seconds=exchange.times * best.seconds,
-    )
+    return ExchangeTime(exchange=exchange, **{**vars(best), "seconds": exchange.times * best.seconds})

@@ -21,25 +21,18 @@ CLAIM_TOLERANCE = 0.1
 """How far a measured utilisation may lie from the one that is told with it, relative to it."""
 
 
-def flops_per_token(parameters: float, *, layers: int = 0, hidden: int = 0, sequence: int = 0) -> float:
-    """Floating-point operations of one trained token: 6 x parameters, and 12 x layers x hidden x sequence of attention.
-
-    For a mixture of experts count the active parameters. Recomputed activations are no part of it.
-    """
-    return _FLOPS_PER_PARAMETER * parameters + _ATTENTION_FLOPS * layers * hidden * sequence
-
-
 def model_flops_per_token(model: Model, sequence: int = 0) -> float:
-    """Operations of one token of this model in sequences of so many tokens; 0 leaves attention out.
+    """Floating-point operations of one trained token in sequences of so many tokens, 0 leaves attention out: 6 x active
+    parameters, and 12 x layers x width x sequence of attention. Recomputed activations are no part of it.
 
-    `hidden` is the width of the attention, heads x head dimension; latent attention compares wider keys than the
-    values it adds up, and counts their mean.
+    The width is that of the attention, heads x head dimension; latent attention compares wider keys than the values it
+    adds up, and counts their mean.
     """
     width = float(model.heads * model.head_dim)
     if latent := model.latent:
         width = model.heads * (latent.nope_dim + latent.rope_dim + latent.value_dim) / 2
     attention = _ATTENTION_FLOPS * model.layers * width * sequence
-    return flops_per_token(model.active_parameters) + attention
+    return _FLOPS_PER_PARAMETER * model.active_parameters + attention
 
 
 def peak_tflops(gpu: Gpu, precision: str = "bf16") -> float:

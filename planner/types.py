@@ -5,25 +5,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 from catalogue.supply import Supply
+from planner.around_runs import DatasetPlan, PipelinesPlan, TrackingPlan
 from planner.bom import Bom
-from planner.caching import CacheRulePlan
 from planner.communication.gates import Gate
-from planner.cost.lines import Prices
-from planner.datasets import DatasetPlan
+from planner.cost.amounts import Prices
 from planner.experiments import DatabasePlan, ExperimentPlan
 from planner.external_secrets import ExternalSecretsPlan
 from planner.findings import Finding, Severity
 from planner.gating import GatePlan
-from planner.home import HomePlan
 from planner.keeper import KeeperPlan
 from planner.monitoring.types import MonitoringPlan
-from planner.pipelines import PipelinesPlan
 from planner.placement import Sharing
 from planner.pool_types import AwsPoolPlan, PoolPlan
-from planner.procurement import Check
-from planner.quotas import QuotaNeed
+from planner.procurement import Check, QuotaNeed
 from planner.serving.gateway import GatewayPlan
-from planner.signatures import SignaturesPlan
 from planner.stack import (
     ApiEndpoint,
     AwsDeployment,
@@ -36,8 +31,8 @@ from planner.stack import (
     SpendingPlan,
 )
 from planner.storage.types import StoragePlan
-from planner.teams import TeamPlan
-from planner.tracking import TrackingPlan
+from planner.supply import CacheRulePlan, SignaturesPlan
+from planner.teams import HomePlan, TeamPlan
 from planner.vpc import VpcPlan
 from planner.workload_types import RunPlan, ServicePlan, TritonPlan
 
@@ -104,6 +99,7 @@ class Plan:
     services: Mapping[str, ServicePlan]
     triton: Mapping[str, TritonPlan]
     sharing: Mapping[str, Sharing]
+    storage: StoragePlan | None
     gateway: GatewayPlan | None
     monitoring: MonitoringPlan | None
     findings: tuple[Finding, ...]

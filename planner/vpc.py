@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from catalogue.units import HOURS_PER_MONTH
 from planner.cost.stack import Traffic
-from planner.home import READ_PARTS, WRITTEN_PARTS
+from planner.teams import READ_PARTS, WRITTEN_PARTS
 
 if TYPE_CHECKING:
-    from planner.home import HomePlan
+    from planner.teams import HomePlan
     from settings.model import AwsSettings
 
 

@@ -6,9 +6,8 @@ from typing import Literal
 from planner.forecast import Forecast
 from planner.placement import Replicas
 from planner.reliability.checkpoints import Saving, TierPlan
-from planner.serving.adapters import AdapterPlan
-from planner.training.launch import LaunchPlan
-from planner.training.plan import TrainingPlan
+from planner.serving.memory import AdapterPlan
+from planner.training.plan import LaunchPlan, TrainingPlan
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from catalogue.model_types import Model
 from catalogue.types import Gpu
 from catalogue.units import MIB_PER_GIB, SECONDS_PER_HOUR
 from catalogue.whole import Catalogue
-from planner.follow_ups import plan_follow_ups
+from planner.around_runs import plan_follow_ups
 from planner.forecast import RESTART_SECONDS, Aim, Forecast, GpuHour, forecast
 from planner.interconnect import Switching, cluster_of
 from planner.nodes import pod_share
@@ -19,10 +19,8 @@ from planner.step import step_time
 from planner.storage.tiers import checkpoint_tiers
 from planner.storage.types import StoragePlan
 from planner.throughput import mfu, model_flops_per_token, peak_tflops, tokens_per_s
-from planner.training.job import Job, Layout
-from planner.training.launch import plan_launch
-from planner.training.layout import covers, layout_on
-from planner.training.plan import TrainingPlan, plan_training
+from planner.training.job import Job, Layout, covers, layout_on
+from planner.training.plan import TrainingPlan, plan_launch, plan_training
 from planner.workload_types import PodResources, RunPlan, ServicePlan, TritonPlan
 from settings.workloads import TrainingRun
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from planner.faces.endings import whence
+from planner.faces.difference import whence
 from planner.faces.revision import Told
 from review.compared import Compared
 from review.preview import Step

@@ -9,7 +9,7 @@ from components.aws.home import HomeArgs, HomeFiles
 from components.aws.security_groups import NfsGroup, NfsGroupArgs
 from components.storage.claims import ClaimSpec
 from components.storage.home_claims import HomeClaims, HomeClaimsArgs
-from planner.home import HomePlan
+from planner.teams import HomePlan
 from planner.types import AwsPlan
 from stacks.aws_ground import Ground
 

@@ -15,8 +15,8 @@ from components.platform.charts import Chart, ChartArgs
 from components.platform.crds import Crds, CrdsArgs
 from components.platform.kubectl import Fetched
 from components.platform.taints import GPU_PRODUCT_KEY
+from planner.nodes import CONTROLLER_REQUEST, ScaledPlan
 from planner.pool_types import AwsPoolPlan
-from planner.scaled import CONTROLLER_REQUEST, ScaledPlan
 from planner.types import AwsPlan
 from stacks.aws_ground import Ground
 from stacks.aws_pools import mirror_login

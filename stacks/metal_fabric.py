@@ -23,10 +23,10 @@ from components.platform.pods import PodNetwork
 from components.platform.taints import label_value, tolerations_of_all_pools
 from planner.fabric.near import domains
 from planner.fabric.plan import FabricPlan, PodPorts
-from planner.home import RUNS
 from planner.metal_types import MetalPlan
 from planner.pool_types import MetalPoolPlan
 from planner.site import HostPlan, SitePlan
+from planner.teams import RUNS
 from stacks.platform import DeviceChart, DeviceObject, Devices
 
 NETWORK_NAMESPACE = "network-operator"

@@ -12,7 +12,7 @@ from components.serving.hub import HubCopy, HubCopyArgs
 from components.serving.tokens import SecretKey
 from components.storage.staged import MODELS, Staged
 from planner.external_secrets import HUB_SECRET
-from planner.serving.sources import ClaimSource, ObjectSource, source_of
+from planner.serving.startup import ClaimSource, ObjectSource, source_of
 from planner.workload_types import ServicePlan, TritonPlan
 from stacks.copies import Copy, stage
 from stacks.platform import Platform

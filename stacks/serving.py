@@ -22,7 +22,7 @@ from components.serving.smoke import OF_TRITON, SmokeRequest, SmokeRequestArgs, 
 from components.serving.tokens import KEY as TOKEN_KEY
 from components.serving.tokens import SecretKey, Tokens, TokensArgs
 from components.serving.triton import TritonServer, TritonServerArgs
-from planner.serving.drain import LEAVE_SECONDS, TRITON_DRAIN_SECONDS
+from planner.serving.startup import LEAVE_SECONDS, TRITON_DRAIN_SECONDS
 from planner.types import Plan
 from planner.workload_types import ServicePlan, TritonPlan
 from stacks.gateway import WayIn, publish

@@ -13,7 +13,7 @@ from components.platform.image_signatures import (
     Signer,
     kyverno_values,
 )
-from planner.signatures import CONTROLLER_REQUEST, TIMEOUT_SECONDS
+from planner.supply import CONTROLLER_REQUEST, TIMEOUT_SECONDS
 from planner.types import Plan
 from stacks.charts import chart_source
 from stacks.network import SIGNATURES

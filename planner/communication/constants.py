@@ -89,21 +89,10 @@ TREE_CHANNEL_GB_PER_S = {
 NVLS_TREE_CHANNEL_GB_PER_S = {Architecture.HOPPER: (57.7, 45.5), Architecture.BLACKWELL: (96.0, 80.0)}
 """Most that a channel reaches on two nodes, and on more."""
 
-LL_NODE_GB_PER_S = {
-    Architecture.VOLTA: 39.0,
-    Architecture.AMPERE: 87.7,
-    Architecture.HOPPER: 141.0,
-    Architecture.BLACKWELL: 282.0,
-}
-LL_NETWORK_GB_PER_S = {"intel": (39.0, 20.4), "amd": (22.5, 19.0)}
-"""Most that LL reaches: on one node by GPU, over the network by processor, on two nodes and on more."""
-
-TREE_PART = 0.92
-RING_LL_PART = 1 / 2
-RING_LL128_PART = 0.92
-TREE_LL_PART = 1 / 3.8
-TREE_LL128_PART = (7 / 9, 120 / 128)
-"""On one node, and on more."""
+RING_PART = {Protocol.LL: 1 / 2, Protocol.LL128: 0.92, Protocol.SIMPLE: 1.0}
+TREE_PART = {Protocol.LL: (1 / 3.8, 1 / 3.8), Protocol.LL128: (7 / 9, 120 / 128), Protocol.SIMPLE: (1.0, 1.0)}
+"""What of the rate a protocol leaves; of trees on one node, and on more."""
+TREE_OF_RING = 0.92
 PAT_PART = 0.75
 
 NETWORK_PART = 0.9

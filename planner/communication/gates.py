@@ -61,69 +61,37 @@ def gates_of(
 
     Nodes without a network of their own are tested alone.
     """
-    spans = dict.fromkeys(span for span in (2, nodes) if cluster.network is not None and 2 <= span <= nodes)
-    tests = [*_alone(cluster)] if cluster.domain_gpus > 1 else []
-    for span in spans:
-        tests += _across(cluster.group(span * cluster.domain_gpus), span, efa=efa)
-        tests += _exchanged(cluster.group(span * cluster.domain_gpus), span, exchanges)
-    if cluster.network is not None and not efa and nodes > 1:
-        rate = cluster.network.gbit_per_s
-        tests.append(
-            Gate(
-                test="ib_write_bw",
-                reach=Reach.CARDS,
-                nodes=2,
-                gpus=2,
-                size_gib=None,
-                unit="Gb/s",
-                threshold=card_threshold(rate),
-            )
-        )
-    return (*tests, *_copies(cluster)) if cluster.domain_gpus > 1 else tuple(tests)
+    return tuple(_gates(cluster, nodes, efa, exchanges))
 
 
-def _copies(cluster: Cluster) -> Iterator[Gate]:
-    for other, threshold in copy_thresholds(cluster.gpu.name).items():
-        yield Gate(
-            test=f"copy with a {other}",
-            reach=Reach.NODE,
-            nodes=1,
-            gpus=1 if other == "host" else 2,
-            size_gib=None,
-            unit="GB/s",
-            threshold=threshold,
-        )
+def _gates(cluster: Cluster, nodes: int, efa: bool, exchanges: Collection[Collective]) -> Iterator[Gate]:
+    several, network = cluster.domain_gpus > 1, cluster.network
+    spans = dict.fromkeys(span for span in (2, nodes) if network is not None and 2 <= span <= nodes)
+    for span in (*([1] if several else []), *spans):
+        group = cluster.group(span * cluster.domain_gpus)
+        for size in SIZES_GIB:
+            threshold = all_reduce_threshold(group, size * GIB, efa=efa and span > 1)
+            yield _operation(Collective.ALL_REDUCE, group, size, threshold)
+        for collective in _RINGS if span > 1 else ():
+            size = SIZES_GIB[-1]
+            yield _operation(collective, group, size, ring_threshold(collective, group, size * GIB, efa=efa))
+        for collective in EXCHANGES if span > 1 else ():
+            if collective in exchanges:
+                size = SIZES_GIB[1]
+                yield _operation(collective, group, size, exchange_threshold(collective, group, size * GIB))
+    if network is not None and not efa and nodes > 1:
+        least = card_threshold(network.gbit_per_s)
+        yield Gate(test="ib_write_bw", reach=Reach.CARDS, nodes=2, gpus=2, size_gib=None, unit="Gb/s", threshold=least)
+    for other, least in copy_thresholds(cluster.gpu.name).items() if several else ():
+        gpus, test = 1 if other == "host" else 2, f"copy with a {other}"
+        yield Gate(test=test, reach=Reach.NODE, nodes=1, gpus=gpus, size_gib=None, unit="GB/s", threshold=least)
 
 
-def _alone(cluster: Cluster) -> Iterator[Gate]:
-    group = cluster.group(cluster.domain_gpus)
-    for size in SIZES_GIB:
-        yield _gate(Collective.ALL_REDUCE, Reach.NODE, group, 1, size, all_reduce_threshold(group, size * GIB))
-
-
-def _across(group: Group, nodes: int, *, efa: bool) -> Iterator[Gate]:
-    for size in SIZES_GIB:
-        threshold = all_reduce_threshold(group, size * GIB, efa=efa)
-        yield _gate(Collective.ALL_REDUCE, Reach.FABRIC, group, nodes, size, threshold)
-    for collective in _RINGS:
-        size = SIZES_GIB[-1]
-        threshold = ring_threshold(collective, group, size * GIB, efa=efa)
-        yield _gate(collective, Reach.FABRIC, group, nodes, size, threshold)
-
-
-def _exchanged(group: Group, nodes: int, exchanges: Collection[Collective]) -> Iterator[Gate]:
-    for collective in (each for each in EXCHANGES if each in exchanges):
-        size = SIZES_GIB[1]
-        yield _gate(collective, Reach.FABRIC, group, nodes, size, exchange_threshold(collective, group, size * GIB))
-
-
-def _gate(
-    collective: Collective, reach: Reach, group: Group, nodes: int, size_gib: float, threshold: Threshold
-) -> Gate:
+def _operation(collective: Collective, group: Group, size_gib: float, threshold: Threshold) -> Gate:
     return Gate(
         test=str(collective),
-        reach=reach,
-        nodes=nodes,
+        reach=Reach.NODE if group.domains == 1 else Reach.FABRIC,
+        nodes=group.domains,
         gpus=group.ranks,
         size_gib=size_gib,
         unit="GB/s",

@@ -6,6 +6,7 @@ held to is `planner.communication.thresholds`.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 GIB = 2**30
 
@@ -36,39 +37,11 @@ class Published:
     source: str
 
 
+_azure, _efa = partial(Published, source=_AZURE_CLUSTER), partial(Published, efa=True, source=_AWS_NCCL_TESTS)
+
+
 def _azure_node(gpu: str, file: str, fail: float, *, ranks: int = 8, expected: float | None = None) -> Published:
     return Published(gpu=gpu, ranks=ranks, fail=fail, expected=expected, source=_AZURE_NODE.format(file))
-
-
-def _azure(
-    gpu: str, ranks: int, domains: int, gbit_per_s: float | None, lines: tuple[float, float, float]
-) -> Published:
-    """Expected, warn and fail of a cluster with SHARP, or of a rack."""
-    expected, warn, fail = lines
-    return Published(
-        gpu=gpu,
-        ranks=ranks,
-        domains=domains,
-        expected=expected,
-        warn=warn,
-        fail=fail,
-        gbit_per_s=gbit_per_s,
-        sharp=gpu == "H100",
-        source=_AZURE_CLUSTER,
-    )
-
-
-def _efa(gpu: str, gbit_per_s: float, nodes: int, size_gib: float, expected: float) -> Published:
-    return Published(
-        gpu=gpu,
-        ranks=8 * nodes,
-        domains=nodes,
-        size_gib=size_gib,
-        expected=expected,
-        gbit_per_s=gbit_per_s,
-        efa=True,
-        source=_AWS_NCCL_TESTS,
-    )
 
 
 PUBLISHED = (
@@ -80,52 +53,33 @@ PUBLISHED = (
     Published(gpu="A100 80GB", ranks=8, warn=200, source=_AWS_SUITE),
     Published(gpu="A100 40GB", ranks=8, warn=200, source=_AWS_SUITE),
     Published(gpu="B200", ranks=8, warn=600, source=_AWS_SUITE),
-    _azure("GB300", 72, 1, None, (937, 800, 600)),
-    _azure("GB300", 144, 2, 57_600, (200, 180, 150)),
-    _azure("H100", 64, 8, 3200, (450, 400, 300)),
-    _efa("H100", 3200, 2, 1, 313),
-    _efa("H100", 3200, 2, 2, 438),
-    _efa("H100", 3200, 2, 16, 480),
-    _efa("A100 80GB", 400, 2, 2, 78),
-    _efa("A100 40GB", 400, 2, 2, 77),
-    _efa("B200", 3200, 4, 16, 377),
-    _efa("B300", 6400, 2, 16, 654),
-    _efa("B300", 6400, 2, 64, 751),
+    _azure(gpu="GB300", ranks=72, expected=937, warn=800, fail=600),
+    _azure(gpu="GB300", ranks=144, domains=2, gbit_per_s=57_600, expected=200, warn=180, fail=150),
+    _azure(gpu="H100", ranks=64, domains=8, gbit_per_s=3200, sharp=True, expected=450, warn=400, fail=300),
+    _efa(gpu="H100", ranks=16, domains=2, gbit_per_s=3200, size_gib=1, expected=313),
+    _efa(gpu="H100", ranks=16, domains=2, gbit_per_s=3200, size_gib=2, expected=438),
+    _efa(gpu="H100", ranks=16, domains=2, gbit_per_s=3200, expected=480),
+    _efa(gpu="A100 80GB", ranks=16, domains=2, gbit_per_s=400, size_gib=2, expected=78),
+    _efa(gpu="A100 40GB", ranks=16, domains=2, gbit_per_s=400, size_gib=2, expected=77),
+    _efa(gpu="B200", ranks=32, domains=4, gbit_per_s=3200, expected=377),
+    _efa(gpu="B300", ranks=16, domains=2, gbit_per_s=6400, expected=654),
+    _efa(gpu="B300", ranks=16, domains=2, gbit_per_s=6400, size_gib=64, expected=751),
 )
 """All-reduce. AWS's full-stack figure of 800 GB/s for every type is above all of these and no row."""
 
+COPIES = {
+    "H100": (48, 335, _AZURE_NODE.format("nd96isr_h100_v5.conf")),
+    "H200": (48, 335, _AZURE_NODE.format("nd96isr_h200_v5.conf")),
+    "A100 80GB": (21, 238, _AZURE_NODE.format("nd96amsr_a100_v4.conf")),
+    "A100 40GB": (21, 238, _AZURE_NODE.format("nd96asr_v4.conf")),
+}
+"""Least rates of a GPU's copies in GB/s one way, with the host and with another GPU of the node, and their source."""
 
-@dataclass(frozen=True, kw_only=True)
-class CopyRate:
-    """Least rates of a GPU's copies in GB/s one way: with the host, and with another GPU of the node."""
+CARDS = {
+    400: (385, 360, "AzNHC: 380 of 400 Gb/s on H100, 360 on H200"),
+    200: (190, 180, "AzNHC: 180 of 200 Gb/s on A100"),
+}
+"""Between two cards of a rate, in Gb/s one way: below the first look, below the second replace; and their source."""
 
-    gpu: str
-    host: float
-    peer: float
-    source: str
-
-
-COPIES = (
-    CopyRate(gpu="H100", host=48, peer=335, source=_AZURE_NODE.format("nd96isr_h100_v5.conf")),
-    CopyRate(gpu="H200", host=48, peer=335, source=_AZURE_NODE.format("nd96isr_h200_v5.conf")),
-    CopyRate(gpu="A100 80GB", host=21, peer=238, source=_AZURE_NODE.format("nd96amsr_a100_v4.conf")),
-    CopyRate(gpu="A100 40GB", host=21, peer=238, source=_AZURE_NODE.format("nd96asr_v4.conf")),
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class CardRate:
-    """Rates between two cards of `gbit_per_s`, in Gb/s one way: below `warn` look, below `fail` replace."""
-
-    gbit_per_s: float
-    warn: float
-    fail: float
-    source: str
-
-
-CARDS = (
-    CardRate(gbit_per_s=400, warn=385, fail=360, source="AzNHC: 380 of 400 Gb/s on H100, 360 on H200"),
-    CardRate(gbit_per_s=200, warn=190, fail=180, source="AzNHC: 180 of 200 Gb/s on A100"),
-)
 CARD_LATENCY_US = 4.2
 """Most that 99 % of the messages take between two cards of 400 Gb/s (imbue, host health checks)."""

@@ -20,12 +20,91 @@ from planner.communication.collectives import (
 from planner.communication.constants import (
     COLLNET_ARITY_US,
     LATENCIES_US,
+    NVLS_TREE_CHANNEL_GB_PER_S,
     PAT_NETWORK_PART,
+    PAT_PART,
     PAT_RANK_US,
     POST_US,
+    RING_PART,
+    TREE_CHANNEL_GB_PER_S,
+    TREE_OF_RING,
+    TREE_PART,
+    architecture,
 )
-from planner.communication.group import Group
-from planner.communication.rates import reached_gb_per_s
+from planner.communication.group import (
+    Group,
+    Network,
+    inside_gb_per_s,
+    nvls_channel_gb_per_s,
+    ring_gb_per_s,
+)
+
+_ALL_REDUCE = Collective.ALL_REDUCE
+
+
+def reached_gb_per_s(collective: Collective, algorithm: Algorithm, protocol: Protocol, group: Group) -> float:
+    """Algorithm bandwidth of the operation at a size that leaves latency behind."""
+    match algorithm:
+        case Algorithm.RING:
+            return algorithm_gb_per_s(collective, group.ranks, RING_PART[protocol] * ring_gb_per_s(group))
+        case Algorithm.TREE:
+            return _tree(protocol, group) / 2
+        case Algorithm.PAT:
+            return PAT_PART * ring_gb_per_s(group)
+        case Algorithm.PAIRWISE:
+            return _pairwise(collective, group)
+        case Algorithm.NVLS | Algorithm.NVLS_TREE | Algorithm.COLLNET:
+            return algorithm_gb_per_s(_ALL_REDUCE, group.ranks, in_switches_gb_per_s(algorithm, group))
+
+
+def in_switches_gb_per_s(algorithm: Algorithm, group: Group) -> float:
+    """Bus bandwidth of an all-reduce that switches do the sums of.
+
+    Summed up by the network's switches, data cross the cards once each way and not twice, so that these count double.
+    """
+    heads, network = group.per_domain, group.network
+    inside = heads * nvls_channel_gb_per_s(group)
+    if group.domains == 1 or network is None:
+        return inside
+    if algorithm is Algorithm.NVLS_TREE:
+        return heads * _nvls_tree_channel(group, network)
+    if algorithm is Algorithm.COLLNET:
+        inside = inside_gb_per_s(group) if group.per_domain > 1 else float("inf")
+    return min(inside, 2 * network.gb_per_s)
+
+
+def _nvls_tree_channel(group: Group, network: Network) -> float:
+    """A pair of nodes needs no inner nodes of the tree, so that each card's both ways count."""
+    few = group.domains == 2
+    most = NVLS_TREE_CHANNEL_GB_PER_S[architecture(group.gpu)][0 if few else 1]
+    card = network.gb_per_s / group.per_domain
+    return min(nvls_channel_gb_per_s(group), card * (2 if few else 1), most)
+
+
+def _tree(protocol: Protocol, group: Group) -> float:
+    """Channels have a limit of their own; on one node there are enough of them not to reach it."""
+    rate = TREE_OF_RING * ring_gb_per_s(group)
+    if group.network and group.domains > 1:
+        most = TREE_CHANNEL_GB_PER_S[architecture(group.gpu)][0 if group.domains == 2 else 1]
+        rate = min(rate, most * group.network.nics)
+    return TREE_PART[protocol][1 if group.domains > 1 else 0] * rate
+
+
+def _pairwise(collective: Collective, group: Group) -> float:
+    """What a GPU sends to others of its domain and, through its share of the cards, to those outside.
+
+    Both flow at the same time. A transfer between two GPUs of different domains has one GPU's share.
+    """
+    inside, network = inside_gb_per_s(group), group.network
+    if group.domains == 1 or network is None:
+        return algorithm_gb_per_s(collective, group.ranks, inside)
+    card = network.gb_per_s / group.per_domain
+    if collective is Collective.SEND_RECEIVE:
+        return min(inside, card) if group.per_domain > 1 else card
+    near = (group.per_domain - 1) / group.ranks
+    far = (group.ranks - group.per_domain) / group.ranks
+    return 1 / max(near / inside, far / card)
+
 
 _US = 1e-6
 _GB = 1e9
@@ -35,12 +114,11 @@ _PAIRS = (Collective.ALL_TO_ALL, Collective.SEND_RECEIVE)
 
 @dataclass(frozen=True, kw_only=True)
 class Timing:
-    """An operation of `size_bytes` as it was reckoned; bandwidths in GB/s."""
+    """An operation as it was reckoned; its bandwidth in GB/s."""
 
     algorithm: Algorithm
     protocol: Protocol
     seconds: float
-    algorithm_gb_per_s: float
     bus_gb_per_s: float
 
 
@@ -130,7 +208,7 @@ def timing(
     A group of one has nothing to do and takes no time. Raises ValueError for a pair that `choices` does not list.
     """
     if bus_factor(collective, group.ranks) == 0:
-        return Timing(algorithm=algorithm, protocol=protocol, seconds=0.0, algorithm_gb_per_s=0.0, bus_gb_per_s=0.0)
+        return Timing(algorithm=algorithm, protocol=protocol, seconds=0.0, bus_gb_per_s=0.0)
     if (algorithm, protocol) not in LATENCIES_US or not _exists(collective, algorithm, group):
         raise ValueError(f"NCCL has no {collective} by {algorithm} and {protocol} in such a group")
     if bus is None:
@@ -143,7 +221,6 @@ def timing(
         algorithm=algorithm,
         protocol=protocol,
         seconds=seconds,
-        algorithm_gb_per_s=reached,
         bus_gb_per_s=bus_gb_per_s(collective, group.ranks, reached),
     )
 

@@ -17,6 +17,7 @@ _EFA_PART = 5 / 6
 _WARN_PART, _FAIL_PART = 35 / 36, 5 / 6
 """Parts of the planned rate: 350 and 300 GB/s where 8 x 400 Gb/s are planned to reach 360."""
 _CARD_WARN, _CARD_FAIL = 0.95, 0.9
+_CARD_SOURCE = "0.95 and 0.9 of the rate, as good cards of 200 and 400 Gb/s reach"
 _LEAST_GIB, _LEAST_EFA_GIB = 8.0, 2.0
 _SMALL = "the message is too small to show a rate"
 
@@ -27,15 +28,6 @@ class Origin(StrEnum):
     MEASURED = "measured"
     DERIVED = "derived"
     RECORD = "record"
-
-
-class Verdict(StrEnum):
-    """What a result means for the node that it was measured on."""
-
-    PASS = "pass"  # noqa: S105 - a verdict, not a password
-    WARN = "warn"
-    FAIL = "fail"
-    RECORDED = "recorded"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,32 +44,21 @@ class Threshold:
     fail: float | None
     source: str
 
-    def judge(self, reached: float, wrong: int = 0) -> Verdict:
-        """The verdict on a result. `wrong` is nccl-tests' count of wrong values, of which one is too many."""
-        if wrong:
-            return Verdict.FAIL
-        if self.warn is None or self.fail is None:
-            return Verdict.RECORDED
-        if reached < self.fail:
-            return Verdict.FAIL
-        return Verdict.WARN if reached < self.warn else Verdict.PASS
 
-
-def all_reduce_threshold(group: Group, size_bytes: float, *, efa: bool = False, nvls: bool = True) -> Threshold:
+def all_reduce_threshold(group: Group, size_bytes: float, *, efa: bool = False) -> Threshold:
     """The threshold of an all-reduce of this size among all GPUs of the group's domains.
 
     Small messages measure latency, so below 8 GiB (2 GiB on EFA, where that was measured) nothing is demanded, and no
-    more is expected than of large ones. `nvls`
-    says that NCCL may add up in NVLink switches, which published figures of Hopper and later GPUs rely on.
+    more is expected than of large ones.
     """
     expected = fastest(Collective.ALL_REDUCE, size_bytes, group).bus_gb_per_s
     across = group.domains > 1
     least = (_LEAST_EFA_GIB if efa and across else _LEAST_GIB) * GIB
     if size_bytes < least:
-        large = all_reduce_threshold(group, least, efa=efa, nvls=nvls).expected
+        large = all_reduce_threshold(group, least, efa=efa).expected
         return _record(min(expected, large or expected), _SMALL)
     if not across:
-        return _inside(group, expected) if nvls or not group.nvls else _derived(group)
+        return _inside(group, expected)
     if efa:
         return _over_efa(group, size_bytes, expected)
     return _over_fabric(group, expected)
@@ -103,18 +84,10 @@ def exchange_threshold(collective: Collective, group: Group, size_bytes: float) 
 
 def card_threshold(gbit_per_s: float) -> Threshold:
     """The threshold in Gb/s of a transfer between two cards (ib_write_bw with GPUDirect RDMA)."""
-    for row in CARDS:
-        if row.gbit_per_s == gbit_per_s:
-            return Threshold(
-                origin=Origin.MEASURED, expected=gbit_per_s, warn=row.warn, fail=row.fail, source=row.source
-            )
-    return Threshold(
-        origin=Origin.DERIVED,
-        expected=gbit_per_s,
-        warn=_CARD_WARN * gbit_per_s,
-        fail=_CARD_FAIL * gbit_per_s,
-        source="0.95 and 0.9 of the rate, as good cards of 200 and 400 Gb/s reach",
-    )
+    known = CARDS.get(int(gbit_per_s))
+    warn, fail, source = known or (_CARD_WARN * gbit_per_s, _CARD_FAIL * gbit_per_s, _CARD_SOURCE)
+    origin = Origin.MEASURED if known else Origin.DERIVED
+    return Threshold(origin=origin, expected=gbit_per_s, warn=warn, fail=fail, source=source)
 
 
 def copy_thresholds(gpu: str) -> Mapping[str, Threshold]:
@@ -122,12 +95,11 @@ def copy_thresholds(gpu: str) -> Mapping[str, Threshold]:
 
     Empty for GPUs of which nobody published any.
     """
-    return {
-        name: Threshold(origin=Origin.MEASURED, expected=None, warn=least, fail=least, source=row.source)
-        for row in COPIES
-        if row.gpu == gpu
-        for name, least in (("host", row.host), ("peer", row.peer))
-    }
+    if gpu not in COPIES:
+        return {}
+    *rates, source = COPIES[gpu]
+    host, peer = (Threshold(origin=Origin.MEASURED, expected=None, warn=x, fail=x, source=source) for x in rates)
+    return {"host": host, "peer": peer}
 
 
 _NODE = {"H100": (440.0, 420.0), "H200": (440.0, 420.0), "A100 80GB": (228.0, 200.0), "A100 40GB": (228.0, 200.0)}

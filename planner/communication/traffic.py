@@ -6,9 +6,8 @@ from enum import StrEnum
 
 from catalogue.model_types import Model
 from planner.communication.collectives import Collective, bus_factor
-from planner.training.job import Job, Layout, Recompute
-from planner.training.layout import kv_heads_of_rank
-from planner.training.states import weight_bytes
+from planner.training.job import Job, Layout, Recompute, kv_heads_of_rank
+from planner.training.memory import weight_bytes
 
 _ACTIVATION_BYTES = 2
 _ALL_REDUCES = 4

@@ -1,14 +1,18 @@
-"""Renting against owning: after how many months a purchase is cheaper, and what each costs over the years."""
+"""Renting against owning over the years, and first guesses: tiers of racks for a GPU, ways to have a lab."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from catalogue.types import Gpu, Instance, Price
+from catalogue.tiers import Tier
+from catalogue.types import Gpu, Instance, Price, Rate, UsageClass
 from catalogue.units import HOURS_PER_MONTH, HOURS_PER_YEAR
 from planner.cost.amounts import NOTHING, Amount
 from planner.cost.owned import OwnedCost
+from planner.cost.stack import Around, stack_prices
+from planner.pool_types import AwsPoolPlan
 
 _MONTHS_PER_YEAR = 12
+_SPANS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +55,7 @@ def twin(gpu: Gpu, gpu_count: int, instances: Iterable[Instance]) -> tuple[Insta
 
 
 def against_cloud(
-    owned: OwnedCost, nodes: Iterable[tuple[Gpu, int, int]], instances: Iterable[Instance], *, use: float = 1.0
+    owned: OwnedCost, nodes: Iterable[tuple[Gpu, int, int]], instances: Iterable[Instance]
 ) -> Comparison | None:
     """Compare with renting. `nodes` are (GPU, GPUs of a node, nodes); None where AWS has no such nodes."""
     rows = list(instances)
@@ -71,42 +75,23 @@ def against_cloud(
         cloud_usd_per_hour=hourly.usd,
         cloud_low_usd_per_hour=hourly.low,
         cloud_high_usd_per_hour=hourly.high,
-        break_even_months=break_even(owned, hourly.usd, use=use),
-        years=years(owned, hourly.usd, use=use),
+        break_even_months=break_even(owned, hourly.usd),
+        years=years(owned, hourly.usd),
     )
 
 
-def break_even_months(
-    purchase_usd: float, cloud_usd_per_hour: float, *, use: float = 1.0, owned_usd_per_month: float = 0.0
-) -> float | None:
-    """Months after which owning is cheaper than renting for a share `use` of the time; None if it never is.
-
-    Without `owned_usd_per_month` it is the time before power and staff.
-    """
-    saved = cloud_usd_per_hour * use * HOURS_PER_MONTH - owned_usd_per_month
-    return purchase_usd / saved if saved > 0 else None
+def break_even(owned: OwnedCost, cloud_usd_per_hour: float) -> float | None:
+    """Months of full use after which owning, with power, staff and support, is cheaper than renting; None if never."""
+    saved = cloud_usd_per_hour * HOURS_PER_MONTH - owned.running.yearly.usd / _MONTHS_PER_YEAR
+    return owned.purchase.usd / saved if saved > 0 else None
 
 
-def break_even(owned: OwnedCost, cloud_usd_per_hour: float, *, use: float = 1.0) -> float | None:
-    """Months after which owning is cheaper, with power, staff and support."""
-    monthly = owned.running.yearly.usd / _MONTHS_PER_YEAR
-    return break_even_months(owned.purchase.usd, cloud_usd_per_hour, use=use, owned_usd_per_month=monthly)
-
-
-def years(
-    owned: OwnedCost, cloud_usd_per_hour: float, *, use: float = 1.0, spans: Iterable[int] = range(1, 6)
-) -> tuple[Year, ...]:
-    """Both ways over one to five years. `use` is the share of the time in which the GPUs work.
-
-    The cloud is rented for that share only, where the racks stand all the time: an hour in use costs more there, the
-    less they are used. Raises ValueError for a share that is none.
-    """
-    if not 0 < use <= 1:
-        raise ValueError(f"a share of {use} of the time is none")
+def years(owned: OwnedCost, cloud_usd_per_hour: float) -> tuple[Year, ...]:
+    """Both ways over one to five years, in full use."""
     table = []
-    for span in spans:
-        cloud_usd, owned_usd = cloud_usd_per_hour * HOURS_PER_YEAR * use * span, owned.over(span).usd
-        gpu_hours = max(owned.gpus, 1) * HOURS_PER_YEAR * use * span
+    for span in range(1, _SPANS + 1):
+        cloud_usd, owned_usd = cloud_usd_per_hour * HOURS_PER_YEAR * span, owned.over(span).usd
+        gpu_hours = max(owned.gpus, 1) * HOURS_PER_YEAR * span
         table.append(
             Year(
                 years=span,
@@ -117,3 +102,95 @@ def years(
             )
         )
     return tuple(table)
+
+
+COMMODITY = Amount(usd=750, low=500, high=1000)
+"""A second-hand workstation with a consumer GPU and 10GbE, bought once; approximate."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lab:
+    """A way to have a lab: what is bought, what an hour of use costs, and what a month costs at so many hours."""
+
+    name: str
+    purchase: Amount
+    hourly: Amount
+    monthly: Amount
+    gpus: int
+    about: str
+
+
+def labs(
+    gpu: AwsPoolPlan,
+    system: AwsPoolPlan,
+    around: Around,
+    services: Mapping[str, Price],
+    rates: Mapping[str, Rate],
+    *,
+    hours_per_month: float,
+) -> tuple[Lab, ...]:
+    """The four ways. A cloud lab costs more than its GPU: cluster, NAT, system nodes and storage stand beside it.
+
+    The cloud lab is destroyed after use, so that only its hours count. The mixture has its control plane on a machine
+    at hand, and rents the GPU node alone. Raises ValueError for more hours than a month has.
+    """
+    if not 0 <= hours_per_month <= HOURS_PER_MONTH:
+        raise ValueError(f"a month has no {hours_per_month} hours")
+    whole = stack_prices((system, gpu), around, services, rates)
+    cloud = Amount(usd=whole.hourly, low=whole.hourly_low, high=whole.hourly_high)
+    price = gpu.instance.price(gpu.usage) or gpu.instance.price(UsageClass.ON_DEMAND)
+    alone = Amount(usd=price.usd_per_hour, low=price.low, high=price.high).times(gpu.count) if price else NOTHING
+    gpus = gpu.count * gpu.instance.gpu_count
+    return (
+        _lab("cloud", cloud, hours_per_month, gpus, "EKS with GPU nodes, EFA and FSx; destroyed after use"),
+        _lab("virtual machines", NOTHING, hours_per_month, 0, "everything rehearsed on a machine at hand, no GPU"),
+        Lab(
+            name="second-hand parts",
+            purchase=COMMODITY,
+            hourly=NOTHING,
+            monthly=NOTHING,
+            gpus=1,
+            about="CUDA on one consumer GPU, no NVLink, no RDMA",
+        ),
+        _lab("mixture", alone, hours_per_month, gpus, "GPU node in the cloud, control plane on a machine at hand"),
+    )
+
+
+def _lab(name: str, hourly: Amount, hours_per_month: float, gpus: int, about: str) -> Lab:
+    return Lab(
+        name=name,
+        purchase=NOTHING,
+        hourly=hourly,
+        monthly=hourly.times(hours_per_month),
+        gpus=gpus,
+        about=about,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TierCost:
+    """A tier beside the others. `times_cheapest` is its price for a GPU over that of the cheapest tier."""
+
+    name: str
+    gpus: int
+    usd: float
+    usd_per_gpu: float
+    times_cheapest: float
+    dearest: bool
+
+
+def tier_costs(tiers: Iterable[Tier]) -> Mapping[str, TierCost]:
+    """The tiers by name, with their price for each GPU."""
+    each = list(tiers)
+    prices = [tier.usd_per_gpu for tier in each]
+    return {
+        tier.name: TierCost(
+            name=tier.name,
+            gpus=tier.gpus,
+            usd=tier.usd,
+            usd_per_gpu=tier.usd_per_gpu,
+            times_cheapest=tier.usd_per_gpu / min(prices),
+            dearest=tier.usd_per_gpu == max(prices),
+        )
+        for tier in each
+    }

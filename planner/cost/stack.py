@@ -6,10 +6,9 @@ from dataclasses import dataclass, field, replace
 from catalogue.types import Price, Rate
 from catalogue.units import HOURS_PER_MONTH
 from planner.blocks import hours, whole_price
-from planner.cost.amounts import Amount
-from planner.cost.lines import BlockPrice, PriceLine, Prices
+from planner.cost.amounts import BlockPrice, PriceLine, Prices
+from planner.nodes import Offers
 from planner.pool_types import AwsPoolPlan
-from planner.scaled import Offers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,8 +137,8 @@ def _blocks(pool: AwsPoolPlan) -> Iterator[BlockPrice]:
         return
     for share in pool.shares:
         start, end = share.times.start, share.times.end
-        whole: Amount = whole_price(price, share.count, start, end)
-        yield BlockPrice(pool=pool.name, hours=hours(start, end), usd=whole.usd, low=whole.low, high=whole.high)
+        whole = whole_price(price, share.count, start, end)
+        yield BlockPrice(pool=pool.name, hours=hours(start, end), **vars(whole))
 
 
 def _standing(pools: Iterable[AwsPoolPlan], around: Around, services: Mapping[str, Price]) -> Iterable[PriceLine]:

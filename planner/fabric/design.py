@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from catalogue.units import gbyte_per_s
 from planner.fabric.ports import even_shares, uplinks
 
 
@@ -191,11 +190,6 @@ def oversubscription(design: FabricDesign) -> float:
     """Used ports down to wired ports up of the leaf where it is worst; 1 on a single switch."""
     pairs = zip(design.leaf_loads(), design.leaf_uplinks(), strict=True)
     return max((down / up for down, up in pairs if up), default=1.0)
-
-
-def node_gbyte_per_s(rails: int, nic_gbit_per_s: int) -> float:
-    """GB/s one way between a node and the fabric: 8 x 400 Gb/s are 400, 1 x 200 Gb/s are 25."""
-    return gbyte_per_s(rails * nic_gbit_per_s)
 
 
 @dataclass(frozen=True, kw_only=True)

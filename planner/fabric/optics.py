@@ -1,6 +1,6 @@
 """Modules and cables to buy: transceivers counted apart from the fibres, and which kind of cable a length takes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from catalogue.network_types import Generation
@@ -72,16 +72,14 @@ def _blocks(first: int, count: int, size: int) -> Iterable[int]:
     return range(first * size, (first + count) * size, size)
 
 
-def cable_for(
-    span: Span, generation: Generation, length_m: float, cables: Sequence[CableType] = CABLES
-) -> CableType | None:
+def cable_for(span: Span, generation: Generation, length_m: float) -> CableType | None:
     """The plainest kind of cable that is long enough, None if none is."""
-    return next((each for each in kinds(span, generation, cables) if longest_m(span, each) >= length_m), None)
+    return next((each for each in kinds(span, generation) if longest_m(span, each) >= length_m), None)
 
 
-def kinds(span: Span, generation: Generation, cables: Sequence[CableType] = CABLES) -> list[CableType]:
+def kinds(span: Span, generation: Generation) -> list[CableType]:
     """The kinds of cable that are made for such a link."""
-    return [each for each in cables if generation in each.generations and longest_m(span, each) > 0]
+    return [each for each in CABLES if generation in each.generations and longest_m(span, each) > 0]
 
 
 def longest_m(span: Span, cable: CableType) -> float:

@@ -10,30 +10,11 @@ _UNIT_M = 0.04445
 """A rack unit, 1.75 inches (IEC 60297)."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Room:
-    """Rows of racks under a cable tray. `row_pitch_m` is from front to front; `slack_m` stays at each end of a cable.
-
-    Defaults: racks 600 mm wide and 1.2 m deep, aisles that alternate between 1.2 and 1.8 m, a tray above 48 units.
-    """
-
-    racks_per_row: int = 16
-    rack_pitch_m: float = 0.6
-    row_pitch_m: float = 2.7
-    tray_m: float = 2.4
-    slack_m: float = 0.5
-
-    def position(self, rack: int, unit: int) -> "Position":
-        """Where a device in that rack (from 0) at that unit (from 1) stands."""
-        row, place = divmod(rack, self.racks_per_row)
-        return Position(
-            rack=rack,
-            across_m=place * self.rack_pitch_m,
-            along_m=row * self.row_pitch_m,
-            up_m=unit * _UNIT_M,
-            tray_m=self.tray_m,
-            slack_m=self.slack_m,
-        )
+_RACKS_PER_ROW, _RACK_PITCH_M, _ROW_PITCH_M = 16, 0.6, 2.7
+"""Racks 600 mm wide and 1.2 m deep; from front to front with aisles that alternate between 1.2 and 1.8 m."""
+_TRAY_M, _SLACK_M = 2.4, 0.5
+"""A cable tray above 48 units; what stays at each end of a cable."""
+_SWITCHES_PER_RACK = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,30 +25,33 @@ class Position:
     across_m: float
     along_m: float
     up_m: float
-    tray_m: float
-    slack_m: float
+
+
+def position(rack: int, unit: int) -> Position:
+    """Where a device in that rack (from 0) at that unit (from 1) stands."""
+    row, place = divmod(rack, _RACKS_PER_ROW)
+    return Position(rack=rack, across_m=place * _RACK_PITCH_M, along_m=row * _ROW_PITCH_M, up_m=unit * _UNIT_M)
 
 
 def length_m(one: Position, other: Position) -> float:
     """Metres of cable: along the rack inside one, else up to the tray, along rows and racks at right angles, down."""
-    slack = one.slack_m + other.slack_m
+    slack = _SLACK_M + _SLACK_M
     if one.rack == other.rack:
         return abs(one.up_m - other.up_m) + slack
-    up_and_down = (one.tray_m - one.up_m) + (other.tray_m - other.up_m)
+    up_and_down = (_TRAY_M - one.up_m) + (_TRAY_M - other.up_m)
     return up_and_down + abs(one.across_m - other.across_m) + abs(one.along_m - other.along_m) + slack
 
 
 @dataclass(frozen=True, kw_only=True)
 class Racking:
-    """How racks are filled: `nodes` of `node_units` each in one, or `switches` of `switch_units` each."""
+    """How racks are filled: `nodes` of `node_units` each in one, or 16 switches of `switch_units` each."""
 
     nodes: int
     node_units: int
-    switches: int = 16
     switch_units: int = 1
 
 
-def arranged(design: FabricDesign, named: Names, racking: Racking, room: Room | None = None) -> dict[str, Position]:
+def arranged(design: FabricDesign, named: Names, racking: Racking) -> dict[str, Position]:
     """Positions of one plane's devices: leaves in the midst of their nodes; what all leaves meet in the room's midst.
 
     Storage and the subnet manager stand with the first nodes, whose leaves they are on.
@@ -76,14 +60,13 @@ def arranged(design: FabricDesign, named: Names, racking: Racking, room: Room | 
     blocks = [
         _midst(
             [*([] if first else others), *_racks(named.nodes[first_node:last_node], racking.nodes, racking.node_units)],
-            _racks(named.leaves[first:last], racking.switches, racking.switch_units),
+            _racks(named.leaves[first:last], _SWITCHES_PER_RACK, racking.switch_units),
         )
-        for first, last, first_node, last_node in _blocks(design, racking.switches)
+        for first, last, first_node, last_node in _blocks(design, _SWITCHES_PER_RACK)
     ]
-    central = _racks([*named.spines, *named.cores], racking.switches, racking.switch_units)
+    central = _racks([*named.spines, *named.cores], _SWITCHES_PER_RACK, racking.switch_units)
     racks = [rack for part in _midst(blocks, [central]) for rack in part]
-    place = (room or Room()).position
-    return {name: place(number, unit) for number, rack in enumerate(racks) for name, unit in rack}
+    return {name: position(number, unit) for number, rack in enumerate(racks) for name, unit in rack}
 
 
 _Rack = list[tuple[str, int]]

@@ -1,13 +1,17 @@
-"""What a run comes to, as text: a step by its phases, tokens, days, money, failures, places for checkpoints."""
+"""What a run comes to, as text: a step by its phases, tokens, days, money, failures, checkpoints; and experiments."""
 
 from collections.abc import Iterable, Iterator
 
+from rich.console import RenderableType
+
 from catalogue.units import BYTES_PER_GB
-from planner.faces.layout import quantity, usd
+from planner.experiments import ExperimentPlan, ParameterPlan
+from planner.faces.layout import facts, quantity, section, usd
 from planner.forecast import Forecast
 from planner.reliability.checkpoints import TierPlan
 from planner.step import FORMULAS, ExchangeTime, StepTime
-from planner.wording import about
+from planner.types import Plan
+from planner.wording import about, counted
 
 BUBBLE = "bubble"
 BUBBLE_FORMULA = "(forward + backward) x (pipeline stages - 1) / (micro-batches x virtual stages)"
@@ -127,3 +131,37 @@ def _large(value: float) -> str:
         if value >= size:
             return f"{quantity(round(value / size, 2))} {word}"
     return f"{value:,.0f}"
+
+
+def experiments(plan: Plan) -> Iterator[RenderableType]:
+    """A section for each experiment."""
+    for each in plan.experiments.values():
+        yield section(f"experiment {each.name}", facts(experiment_facts(each)))
+
+
+def experiment_facts(plan: ExperimentPlan) -> Iterator[tuple[str, str | None]]:
+    """The experiment in sentences; what nobody knows is left out."""
+    trial, way = plan.trial, "lowest" if plan.lowest else "highest"
+    yield "trials", f"{plan.most} of run {plan.run}, {plan.parallel} at once, in queue {trial.queue}"
+    yield "a trial", f"{counted(trial.pods, 'node')}, {counted(trial.gpus, 'GPU')}{_of_hours(plan.trial_hours)}"
+    yield "parameters", ", ".join(map(_parameter, plan.parameters))
+    enough = f", {plan.until:g} is enough" if plan.until is not None else ""
+    yield "chosen by", f"{plan.algorithm}; the {way} {plan.metric} wins{enough}"
+    if plan.after_trials is not None:
+        yield "ended early", f"after {plan.after_reports} values, against {plan.after_trials} trials or more"
+    if plan.hours is not None and plan.gpu_hours is not None:
+        money = f", {usd(plan.usd)} USD" if plan.usd is not None else ""
+        yield "takes", f"{plan.hours:,.1f} h at the most, without what gangs make it wait"
+        yield "costs", f"{plan.gpu_hours:,.1f} of {plan.budget_gpu_hours:,.1f} GPU hours{money}"
+    yield "fails", f"with {counted(plan.failed, 'failed trial')}"
+
+
+def _of_hours(hours: float | None) -> str:
+    return f", {hours:,.1f} h" if hours is not None else ""
+
+
+def _parameter(parameter: ParameterPlan) -> str:
+    if parameter.listed:
+        return f"{parameter.name} of {' '.join(parameter.listed)}"
+    step = f" by {parameter.step}" if parameter.step is not None else ""
+    return f"{parameter.name} {parameter.low} to {parameter.high}{step}{', log' if parameter.log else ''}"

@@ -12,7 +12,7 @@ from planner.faces import (
     sizing_page,
     stack_file_page,
 )
-from planner.faces.schema import schema
+from planner.faces.document import schema
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 

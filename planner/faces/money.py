@@ -8,13 +8,11 @@ from rich.text import Text
 
 from catalogue.prices import LISTED_REGIONS
 from planner.bom import Bom
-from planner.cost.amounts import Amount
+from planner.cost.amounts import Amount, Prices
 from planner.cost.comparison import Comparison
-from planner.cost.lines import Prices
 from planner.cost.owned import LIFE_YEARS, OwnedCost
 from planner.faces.layout import facts, section, table, usd
-from planner.procurement import Check, Status, open_checks
-from planner.quotas import QuotaNeed
+from planner.procurement import Check, QuotaNeed, Status, open_checks
 
 
 def prices(plan: Prices) -> RenderableType:

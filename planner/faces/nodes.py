@@ -8,10 +8,10 @@ from rich.text import Text
 from catalogue.types import UsageClass
 from planner.faces.forecast import forecast_facts, tier_facts
 from planner.faces.layout import Part, bar, facts, legend, quantity, section, table
+from planner.nodes import Offers
 from planner.placement import Room, Sharing
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 from planner.reliability.mttf import compared
-from planner.scaled import Offers
 from planner.serving.gateway import GatewayPlan
 from planner.serving.people import PeoplePlan
 from planner.serving.plan import device_gb

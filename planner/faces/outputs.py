@@ -11,7 +11,7 @@ from planner.fabric.plan import FabricPlan
 from planner.metal_types import MetalPlan
 from planner.monitoring.types import MonitoringPlan
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
-from planner.quotas import requests
+from planner.procurement import requests
 from planner.serving.gateway import GatewayPlan
 from planner.serving.people import PeoplePlan
 from planner.storage.types import StoragePlan

@@ -1,11 +1,13 @@
-"""Fabric, storage, power, racks and monitoring as text."""
+"""Fabric, its tests, storage, power, racks and monitoring as text."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from rich.console import RenderableType
+from rich.text import Text
 
-from catalogue.units import SECONDS_PER_HOUR
+from catalogue.units import SECONDS_PER_HOUR, SECONDS_PER_MINUTE
+from planner.communication.gates import Gate
 from planner.fabric.design import FabricDesign
 from planner.fabric.plan import FabricPlan, PodPorts
 from planner.faces.layout import facts, quantity, section, table, usd
@@ -14,7 +16,55 @@ from planner.monitoring.types import MonitoringPlan
 from planner.networks import NetworkPlan
 from planner.storage.limits import Limits
 from planner.storage.types import FILE_SYSTEMS, RunStorage, StoragePlan
+from planner.types import Plan
 from planner.wording import counted
+
+HEADINGS = ("test", "GPUs", "message", "pass from", "fail below", "expected", "unit", "from")
+
+
+def gates(plan: Plan) -> Iterator[RenderableType]:
+    """Of each pool the tests that something is demanded of, each at its largest message and most nodes."""
+    for pool, tests in plan.gates.items():
+        judged = {(gate.test, gate.reach): gate for gate in tests if gate.threshold.fail is not None}
+        others = len(tests) - len(judged)
+        rest = f"{others} further tests, of other messages and fewer nodes: FORMAT=json"
+        rest = rest if judged else f"{others} tests, whose results are recorded only: FORMAT=json"
+        rows = ((f"{gate.test}, {counted(gate.gpus, 'GPU')}", _demanded(gate)) for gate in judged.values())
+        yield section(f"validation of pool {pool}", facts((*rows, *_pairs(plan, pool))), Text(rest, "dim"))
+
+
+def _pairs(plan: Plan, pool: str) -> Iterator[tuple[str, str]]:
+    """The schedule of what measures the nodes' cards two by two."""
+    if (measured := plan.measured.get(pool)) is not None:
+        pairs = measured.pairs
+        whom = "each with every other" if pairs.rounds == pairs.all_rounds else f"of {pairs.all_rounds}"
+        minutes = quantity(round(pairs.seconds / SECONDS_PER_MINUTE, 1))
+        yield f"{pairs.program}, pairs of nodes", f"{pairs.rounds} rounds, {whom}, {minutes} minutes"
+
+
+def _demanded(gate: Gate) -> str:
+    _, _, _, passes, fails, _, unit, _ = gate_row(gate)
+    return f"pass from {passes} {unit}, fail below {fails}, {gate.reach}"
+
+
+def gate_row(gate: Gate) -> Sequence[str]:
+    """A test in words; lines that nobody drew are empty."""
+    threshold = gate.threshold
+    return (
+        f"{gate.test} {gate.reach}",
+        f"{gate.gpus:,}",
+        f"{gate.size_gib:g} GiB" if gate.size_gib is not None else "",
+        _reached(threshold.warn),
+        _reached(threshold.fail),
+        _reached(threshold.expected),
+        gate.unit,
+        str(threshold.origin),
+    )
+
+
+def _reached(rate: float | None) -> str:
+    return quantity(round(rate, 1)) if rate is not None else ""
+
 
 _LARGEST_EXPORTERS = 4
 

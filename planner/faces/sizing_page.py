@@ -7,11 +7,11 @@ from catalogue.models import MODELS
 from catalogue.prices import RATES, SERVICES
 from catalogue.tiers import TIERS
 from planner.cost.amounts import Amount
-from planner.cost.labs import Lab, labs, tier_costs
+from planner.cost.comparison import Lab, labs, tier_costs
 from planner.cost.stack import Around, fsx_service
 from planner.plan import plan
 from planner.pool_types import AwsPoolPlan
-from planner.training.minimum import FILL, needs
+from planner.training.advice import FILL, needs
 from settings.load import from_sections
 from settings.model import AwsSettings
 

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from planner.faces import gates, money, nodes, room, tuning
+from planner.faces import forecast, money, nodes, room
 from planner.faces.difference import Change, Difference, Value
 from planner.faces.explain import Explanation, Verdict
 from planner.faces.findings import findings_table
@@ -26,13 +26,13 @@ def _parts(name: str, plan: AwsPlan | MetalPlan) -> Iterator[RenderableType]:
     yield Text(f"{name}: {totals}\n", "bold")
     yield nodes.pools(plan)
     yield from nodes.runs(plan)
-    yield from tuning.experiments(plan)
+    yield from forecast.experiments(plan)
     yield from nodes.services(plan)
     if isinstance(plan, MetalPlan) and plan.fabric is not None:
         yield section("fabric", facts(room.fabric_facts(plan.fabric)))
     if isinstance(plan, MetalPlan) and plan.networks:
         yield section("networks", facts(room.network_facts(plan.networks)))
-    yield from gates.gates(plan)
+    yield from room.gates(plan)
     if plan.storage is not None:
         yield section("storage", facts(room.storage_facts(plan.storage)))
     if plan.monitoring is not None:

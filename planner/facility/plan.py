@@ -5,22 +5,27 @@ from dataclasses import dataclass
 
 from catalogue.metal_types import Cooling, StorageServer
 from catalogue.network_types import Switch
-from planner.facility.machines import Kind, Machines, kw, servers, storage_servers, switches
 from planner.facility.power import (
     Circuit,
     Heat,
+    Kind,
+    Machines,
     Power,
     facility_kw,
     heat,
+    kw,
     litres_per_minute,
     power,
+    servers,
+    storage_servers,
+    switches,
     tons,
     ups_kwh,
     usd_per_hour,
     yearly_mwh,
     yearly_usd,
 )
-from planner.facility.racks import Rack, RackCircuits, RackPlan, circuits, pack
+from planner.facility.racks import Rack, RackCircuits, circuits, pack
 from planner.pool_types import MetalPoolPlan
 from settings.facility import Facility
 from settings.metal_storage import MetalStorage
@@ -88,7 +93,7 @@ def plan_facility(facility: Facility, machines: Iterable[Machines]) -> FacilityP
     cooling = Cooling(section.kind)
     needed = power(placed, pumps=section.pumps or 0, margin=facility.margin)
     heats = heat(placed, cooling)
-    packed = rack_plan(facility, placed)
+    packed = pack(placed, units=facility.racks.units, rack_kw=facility.racks.power_kw)
     covered = _covered_kw(facility, placed, needed)
     flow = litres_per_minute(heats.liquid_kw, section.delta_k) if section.delta_k and heats.liquid_kw else None
     return FacilityPlan(
@@ -97,7 +102,10 @@ def plan_facility(facility: Facility, machines: Iterable[Machines]) -> FacilityP
         heat=heats,
         cooling_tons=tons(needed.it_kw),
         litres_per_minute=flow,
-        racks=tuple(_line(rack, facility.racks.units, rack_circuits(facility, rack)) for rack in packed.racks),
+        racks=tuple(
+            _line(rack, facility.racks.units, circuits(rack, circuit_of(facility), facility.feeds))
+            for rack in packed.racks
+        ),
         misfits=tuple(each.name for each in packed.misfits),
         circuit_kw=circuit_of(facility).usable_kw,
         facility_kw=facility_kw(needed.it_kw, facility.pue),
@@ -107,16 +115,6 @@ def plan_facility(facility: Facility, machines: Iterable[Machines]) -> FacilityP
         ups_load_kw=covered,
         ups_kwh=ups_kwh(covered, facility.ups.minutes) if facility.ups and covered is not None else None,
     )
-
-
-def rack_plan(facility: Facility, machines: Sequence[Machines]) -> RackPlan:
-    """Which machine stands in which rack of the room."""
-    return pack(machines, units=facility.racks.units, rack_kw=facility.racks.power_kw)
-
-
-def rack_circuits(facility: Facility, rack: Rack) -> RackCircuits:
-    """Which circuit of which feed carries which machine of a rack."""
-    return circuits(rack, circuit_of(facility), facility.feeds)
 
 
 def _line(rack: Rack, height: int, wired: RackCircuits) -> RackLine:

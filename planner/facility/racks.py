@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from math import floor
 
-from planner.facility.machines import Kind, Machines
-from planner.facility.power import Circuit
+from planner.facility.power import Circuit, Kind, Machines
 
 FILL = 0.8
 """Share of a rack's power that a plan takes, as its breakers carry no more for hours."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from planner.around_runs import DATABASE_REQUEST, MLFLOW_REQUEST, has_mlflow
 from planner.external_secrets import CONTROLLER_REQUEST
 from planner.monitoring.types import PodRequest, Requests, SystemRoom
+from planner.nodes import CONTROLLER_REQUEST as KARPENTER_REQUEST
 from planner.pool_types import AwsPoolPlan, PoolPlan
-from planner.scaled import CONTROLLER_REQUEST as KARPENTER_REQUEST
 from planner.serving.people import REQUEST as PEOPLE_REQUEST
-from planner.tracking import DATABASE_REQUEST, MLFLOW_REQUEST, has_mlflow
 
 if TYPE_CHECKING:
     from planner.serving.gateway import GatewayPlan

@@ -10,8 +10,7 @@ from catalogue.whole import Catalogue
 from planner.metal_types import MetalPlan
 from planner.plan import AwsPlan, plan
 from planner.proposing.candidates import Candidate, Found, of_serving, of_training
-from planner.proposing.offers import offers
-from planner.proposing.question import Limits, Serving, Training
+from planner.proposing.question import Limits, Serving, Training, offers
 from planner.proposing.requests import OFF, Replica
 from planner.proposing.stack import Sections, aws_sections, metal_sections, with_room
 from settings.errors import SettingsError
@@ -174,7 +173,11 @@ class Search:
         ]
         if mine.replica is not None:
             per_node = mine.offer.gpus // mine.replica.tensor
-            alike = [_with_nodes(mine, nodes, per_node) for nodes in (mine.nodes - 1, mine.nodes + 1) if nodes]
+            alike = [
+                replace(mine, nodes=nodes, replicas=nodes * per_node)
+                for nodes in (mine.nodes - 1, mine.nodes + 1)
+                if nodes
+            ]
         less = max((each for each in alike if each.nodes < mine.nodes), key=lambda each: each.nodes, default=None)
         more = min((each for each in alike if each.nodes > mine.nodes), key=lambda each: each.nodes, default=None)
         return Shown(proposal=proposal, less=self._step(less), more=self._step(more))
@@ -203,7 +206,3 @@ def _usd(found: AwsPlan | MetalPlan, days: float) -> float:
     blocks = sum(each.usd for each in found.prices.blocks)
     booked = sum(each.usd_per_hour for each in found.prices.lines if blocks and each.pool == "training")
     return blocks + (found.prices.hourly - booked) * hours
-
-
-def _with_nodes(candidate: Candidate, nodes: int, per_node: int) -> Candidate:
-    return replace(candidate, nodes=nodes, replicas=nodes * per_node)

@@ -13,8 +13,7 @@ from planner.communication.group import Cluster
 from planner.cost.stack import fsx_service
 from planner.forecast import RESTART_SECONDS
 from planner.proposing.layouts import Shape, Space, Timed, shapes
-from planner.proposing.offers import COUNTS, LONGEST_BLOCK_DAYS, Offer
-from planner.proposing.question import Serving, Training
+from planner.proposing.question import COUNTS, LONGEST_BLOCK_DAYS, Offer, Serving, Training
 from planner.proposing.requests import Replica, replicas
 from planner.reliability.checkpoints import effective_part, young_seconds
 from planner.reliability.mttf import SPOT_MOST_LOST_MINUTES, failure_rate, mttf

@@ -16,8 +16,7 @@ from planner.communication.group import Cluster
 from planner.kernels import forward_pass
 from planner.proposing.question import STEP_SEQUENCES
 from planner.step import StepTime, step_time
-from planner.training.job import Job, Layout, Precision, Recompute, Sharding
-from planner.training.layout import replicates, tensor_degrees
+from planner.training.job import Job, Layout, Precision, Recompute, Sharding, replicates, tensor_degrees
 from planner.training.memory import training_memory
 
 _MORE_GPUS = 0.99

@@ -7,8 +7,7 @@ it. No run of such a server stands behind the parts of the peaks, so that the an
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from planner.proposing.offers import Offer
-from planner.proposing.question import Serving
+from planner.proposing.question import Offer, Serving
 from planner.serving.memory import (
     Quantization,
     kv_bytes_per_token,
@@ -18,7 +17,7 @@ from planner.serving.memory import (
     weights_bytes,
 )
 from planner.throughput import peak_tflops
-from planner.training.layout import tensor_degrees
+from planner.training.job import tensor_degrees
 
 OFF = 0.5
 """How far a replica's rate may lie from what is forecast, relative to it (assumed)."""

@@ -122,16 +122,16 @@ def covered_hours(restarts: int, mttf_h: float) -> float:
     return restarts * mttf_h
 
 
-def restarts_for(run_hours: float, mttf_h: float, likely: float = LIKELY) -> int:
-    """Restarts that are enough with probability `likely`, when failures come independently (Poisson).
+def restarts_for(run_hours: float, mttf_h: float) -> int:
+    """Restarts that are enough with probability `LIKELY`, when failures come independently (Poisson).
 
-    Raises ValueError for a probability outside 0..1 and for a run that is to fail more than 10,000 times.
+    Raises ValueError for a run that is to fail more than 10,000 times.
     """
     mean = expected_failures(run_hours, mttf_h)
-    if not 0 < likely < 1 or mean > _MOST_FAILURES:
-        raise ValueError(f"no number of restarts covers {mean:g} failures with probability {likely}")
+    if mean > _MOST_FAILURES:
+        raise ValueError(f"no number of restarts covers {mean:g} failures")
     restarts, reached = 0, exp(-mean)
-    while reached < likely:
+    while reached < LIKELY:
         restarts += 1
         reached += exp(restarts * log(mean) - mean - lgamma(restarts + 1))
     return restarts

@@ -1,12 +1,13 @@
-"""Instance types, gangs, and what fits on a node."""
+"""Instance types, gangs, what fits on a node, and service quotas."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 from catalogue.echo import echo
+from catalogue.quotas import QuotaUnit
 from catalogue.types import Accelerator
 from catalogue.units import MIB_PER_GIB
-from planner.draft import AwsDraft, Draft, aws_rule, rule, warning
+from planner.draft import AwsDraft, Draft, aws_rule, aws_warning, rule, warning
 from planner.findings import Observation
 from planner.pool_types import AwsPoolPlan, PoolPlan
 from planner.rules.known import known_pools, or_own_row, placed_runs, pools, runs, services
@@ -201,4 +202,24 @@ def node_too_small(draft: Draft) -> Iterable[Observation]:
                     "CPU": f"{plan.pod.cpu_millicores // 1000} cores",
                     "memory": f"{plan.pod.memory_mib // MIB_PER_GIB} GiB",
                 },
+            )
+
+
+@aws_warning(
+    "Z04 A07", formula="need <= default", source="Default values in AWS Service Quotas and the services' user guides"
+)
+def quota_above_default(draft: AwsDraft) -> Iterable[Observation]:
+    """What a new account has suffices. vCPU are left out: of those it has none for GPUs, so everybody asks for them."""
+    for need in draft.quotas:
+        quota = need.quota
+        if need.beyond_default and quota.unit is not QuotaUnit.VCPU:
+            unit = "" if quota.unit is QuotaUnit.COUNT else f" {quota.unit}"
+            code = f" ({quota.service} {quota.code})" if quota.code else ""
+            yield Observation(
+                path="pools" if quota.service != "fsx" else "storage.lustre.capacityGib",
+                sentence=f"the stack takes {need.need:g}{unit} of the quota {quota.name!r}{code}, which begins at "
+                f"{quota.default:g}: {need.basis}",
+                remedy=f"ask Service Quotas for {need.need:g} before the deployment, or take less",
+                subject=quota.name,
+                inputs={"need": f"{need.need:g}{unit}", "default": f"{quota.default:g}{unit}"},
             )

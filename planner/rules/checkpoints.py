@@ -9,7 +9,7 @@ from planner.draft import AwsDraft, Draft, rule, warning
 from planner.findings import Observation
 from planner.reliability.checkpoints import Saving
 from planner.rules.known import stored
-from planner.storage import fsx, local
+from planner.storage import fsx, tiers
 from planner.storage.need import local_write_seconds, shared_write_gb_per_s
 from planner.storage.types import FILE_SYSTEMS, RunStorage, StoragePlan
 
@@ -83,7 +83,7 @@ def checkpoints_together(draft: Draft) -> Iterable[Observation]:
 )
 def checkpoint_local_write(_: Draft, run: RunStorage, saving: Saving, _storage: StoragePlan) -> Iterable[Observation]:
     """A checkpoint that goes to the nodes' own disks first is on them in the time training may stand still."""
-    rate = local.write_gb_per_s(run.nvme)
+    rate = tiers.write_gb_per_s(run.nvme)
     if not saving.local or not rate:
         return
     seconds = local_write_seconds(run.io, rate)

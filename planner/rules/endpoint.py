@@ -1,9 +1,10 @@
-"""Who reaches the Kubernetes API."""
+"""Who reaches the API and who is told; the log of it; waivers; rows of the site."""
 
 from collections.abc import Iterable, Iterator
+from datetime import timedelta
 from ipaddress import IPv4Network, collapse_addresses
 
-from planner.draft import AwsDraft, aws_rule, aws_warning
+from planner.draft import AwsDraft, Draft, aws_rule, aws_warning, rule
 from planner.findings import Observation
 
 OUTSIDE = "name the public addresses of those who deploy and operate, such as 203.0.113.0/24"
@@ -126,3 +127,59 @@ def _networks(draft: AwsDraft) -> Iterator[tuple[str, IPv4Network]]:
         yield f"platform.publicAccessCidrs[{index}]", IPv4Network(cidr)
     for index, cidr in enumerate(platform.access.cidrs if platform.access else ()):
         yield f"platform.access.cidrs[{index}]", IPv4Network(cidr)
+
+
+@aws_warning(
+    "Y10",
+    formula="security.auditLog is set, if lifecycle.protect",
+    source="EKS best practices guide, Detective controls: retain control-plane logs for as long as investigations need",
+)
+def audit_log_goes(draft: AwsDraft) -> Iterable[Observation]:
+    """The audit log of a protected cluster is kept after the cluster is gone, or a waiver says why not."""
+    if draft.settings.lifecycle.protect and draft.settings.security.audit_log is None:
+        yield Observation(
+            path="security.auditLog",
+            sentence="the log of who did what in the cluster is deleted after 30 days, and with the stack",
+            remedy="set security.auditLog.keyArn to a KMS key that CloudWatch Logs may use, and not the stack's",
+        )
+
+
+LONGEST = timedelta(days=90)
+"""A quarter: somebody looks again, or the waiver is a setting that nobody decided on."""
+
+
+@rule(
+    "I03",
+    by_name=True,
+    formula="until <= today + 90 days, unless the stack is an example",
+    source="NIST SP 800-53 CA-5, RA-3: accepted risks are reviewed; a quarter is this program's choice",
+)
+def waiver_far(draft: Draft) -> Iterable[Observation]:
+    """A waiver ends within 90 days, so that what it accepts is decided again; examples are nobody's stack."""
+    if draft.settings.example:
+        return
+    last = draft.today + LONGEST
+    for index, waiver in enumerate(draft.settings.waivers):
+        if waiver.until > last:
+            yield Observation(
+                path=f"waivers[{index}].until",
+                sentence=f"the waiver of {waiver.rule} lasts until {waiver.until.isoformat()}, more than 90 days",
+                remedy=f"let it end by {last.isoformat()}, and decide again then",
+                subject=waiver.rule,
+                inputs={"until": waiver.until.isoformat(), "today": draft.today.isoformat()},
+            )
+
+
+@rule(
+    "B01",
+    formula="a row's like and names are in the catalogue, and every field has a value",
+    source="Definition of the stack file (catalogue)",
+)
+def site_row(draft: Draft) -> Iterable[Observation]:
+    """A site's own rows are complete, and name rows that exist."""
+    for path, sentence in draft.site_problems:
+        steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+        what, _, remedy = sentence.partition("; ")
+        yield Observation(
+            path=f"catalogue{''.join(steps)}", sentence=what, remedy=remedy, subject=".".join(map(str, path))
+        )

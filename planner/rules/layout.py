@@ -6,8 +6,8 @@ from planner.draft import Draft, rule, warning
 from planner.findings import Observation
 from planner.rules.known import Seen, known_runs
 from planner.step import pipeline_bubble
-from planner.training.job import Layout
-from planner.training.layout import (
+from planner.training.job import (
+    Layout,
     covers,
     expert_degrees,
     replicates,
@@ -104,7 +104,7 @@ def pipeline_has_layers(_: Draft, seen: Seen) -> Iterable[Observation]:
             remedy=f"set it to at most {seen.model.layers}",
             inputs={"pipeline": f"{seen.training.layout.pipeline} stages", "layers": f"{seen.model.layers} layers"},
         )
-    elif (parts := _virtual(seen.training.layout)) > seen.model.layers + _ENDS:
+    elif (parts := seen.training.layout.pipeline * seen.training.layout.virtual_stages) > seen.model.layers + _ENDS:
         most = (seen.model.layers + _ENDS) // seen.training.layout.pipeline
         yield Observation(
             path="parallelism.virtualStages",
@@ -168,10 +168,6 @@ def context_divides(_: Draft, seen: Seen) -> Iterable[Observation]:
             remedy=f"set it to {sequence // step * step or step} or {(sequence // step + 1) * step}",
             inputs={"sequence": f"{sequence} tokens", "context": f"{layout.context} ranks"},
         )
-
-
-def _virtual(layout: Layout) -> int:
-    return layout.pipeline * layout.virtual_stages
 
 
 def _degrees(layout: Layout) -> dict[str, str]:

@@ -1,12 +1,46 @@
-"""Monitoring: a disk for the retention, a rate that one Prometheus takes, room for it, somebody who is told."""
+"""Monitoring: a disk for the retention, room for it, thresholds, somebody who is told; and trackers."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 from math import ceil
 
+from monitoring.rules import adjustable
 from planner.draft import Draft, rule, warning
 from planner.findings import Observation
 from planner.monitoring.plan import BYTES_PER_SAMPLE, FILLED
 from planner.monitoring.types import ExporterPlan
+from planner.rules.known import runs
+from settings.workloads import TrainingRun
+
+
+@rule(
+    "ST17 X02",
+    formula="(failure, limit) is a threshold of the table of failures, and stands there once",
+    source="monitoring/failures: the limits of each failure; its page in docs/runbooks names them",
+)
+def alert_threshold(draft: Draft) -> Iterable[Observation]:
+    """A threshold in the stack file names a failure that exists, and no failure has two for the same limit."""
+    if draft.monitoring is None:
+        return
+    there = {f"{failure} {limit}" for failure, limit in adjustable()}
+    seen: set[str] = set()
+    for index, each in enumerate(draft.monitoring.alerts.thresholds):
+        name = f"{each.failure} {each.limit}"
+        if name not in there:
+            near = get_close_matches(name, sorted(there), n=3, cutoff=0.4)
+            yield Observation(
+                path=f"monitoring.alerts.thresholds[{index}]",
+                sentence=f"no failure {each.failure} has a threshold {each.limit}",
+                remedy=f"take one of: {', '.join(near or sorted(there))}",
+            )
+        elif name in seen:
+            yield Observation(
+                path=f"monitoring.alerts.thresholds[{index}]",
+                sentence=f"the threshold {each.limit} of {each.failure} is set twice",
+                remedy="remove one of the two",
+            )
+        seen.add(name)
+
 
 MOST_SAMPLES_PER_S = 100_000
 """A thousand servers of a thousand series each, scraped every 10 seconds (Robust Perception, Scaling and Federating
@@ -139,4 +173,45 @@ def isolation_whole_pool(draft: Draft) -> Iterable[Observation]:
             remedy=f"set most to {counts[name] - 1}" + (" or less" if counts[name] > 2 else ""),
             subject=name,
             inputs={"nodes": f"{counts[name]} nodes"},
+        )
+
+
+ENDED = "2026-03-05"
+"""The day on which Neptune's hosted service ended and its customers' data were deleted (Neptune, transition notice)."""
+
+
+@rule(
+    "R05 PF02",
+    formula="training.tracking.kind is a tracker that there is",
+    source=f"Neptune's transition notice: acquired in December 2025, the service ended on {ENDED}",
+)
+def tracker_ended(draft: Draft) -> Iterator[Observation]:
+    """Runs report to a tracking service that still exists."""
+    tracking = draft.settings.training.tracking
+    if tracking is not None and tracking.kind == "neptune":
+        yield Observation(
+            path="training.tracking.kind",
+            sentence=f"Neptune's service ended on {ENDED} and its data were deleted, so nobody hears what runs tell",
+            remedy="take mlflow, which this stack then has, or wandb",
+            subject="neptune",
+        )
+
+
+@warning(
+    "R05",
+    each=runs,
+    formula="the tracker is MLflow, where a run's framework is reference",
+    source="node/trainer/tracking.py: the reference trainer speaks MLflow's REST API and nothing else",
+)
+def tracker_unheard(draft: Draft, run: TrainingRun) -> Iterator[Observation]:
+    """The reference trainer reports to MLflow only; a run that should report elsewhere needs its own script."""
+    tracking = draft.settings.training.tracking
+    if tracking is None or tracking.kind != "wandb":
+        return
+    if run.framework == "reference":
+        yield Observation(
+            path="framework",
+            sentence=f"run {run.name} is trained by the reference trainer, which tells MLflow alone and nothing to "
+            f"{tracking.host}",
+            remedy="set training.tracking.kind to mlflow, or train by a script that imports wandb",
         )

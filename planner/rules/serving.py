@@ -1,4 +1,4 @@
-"""Model services: parallelism, memory, replicas."""
+"""Model services and Triton servers: parallelism, memory, replicas, room for all of them."""
 
 from collections.abc import Iterable
 
@@ -7,14 +7,15 @@ from catalogue.model_types import Model
 from catalogue.site import meant
 from planner.draft import Draft, rule, warning
 from planner.findings import Observation
+from planner.placement import placed
 from planner.pool_types import PoolPlan
-from planner.rules.known import or_own_row, services, workloads
+from planner.rules.known import or_own_row, services, triton, workloads
 from planner.serving.memory import Quantization
 from planner.serving.plan import device_gb, replica_memory
-from planner.training.layout import tensor_degrees
+from planner.training.job import tensor_degrees
 from planner.wording import one_of
 from planner.workload_types import ServicePlan
-from settings.serving import Service
+from settings.serving import Service, Triton
 from settings.workloads import TrainingRun
 
 _QUANTIZATIONS: tuple[Quantization, ...] = ("none", "fp8", "int4")
@@ -163,4 +164,42 @@ def fp8_weights_only(draft: Draft, service: Service) -> Iterable[Observation]:
             "weights are widened for every computation",
             remedy="take GPUs of compute capability 8.9 or later for speed, or keep it for the memory it saves",
             inputs={"compute capability": str(gpu.compute_capability)},
+        )
+
+
+@rule(
+    "Q12 A08",
+    each=triton,
+    formula="replicas x gpus of its Triton servers and minReplicas x tensorParallel of its services <= GPUs of a pool",
+    source="Definition of the stack file",
+)
+def triton_fits_pool(draft: Draft, server: Triton) -> Iterable[Observation]:
+    """The replicas that always run fit on the pool, each on one node, largest first."""
+    plan = draft.triton.get(server.name)
+    if plan is None:
+        return
+    pool = draft.pools[plan.pool]
+    inputs = {"nodes": f"{pool.count} nodes x {pool.devices_per_node} GPUs"}
+    if plan.pod.gpus > pool.devices_per_node:
+        yield Observation(
+            path="gpus",
+            sentence=f"{plan.pod.gpus} GPUs are more than the {pool.devices_per_node} of a {pool.hardware}",
+            remedy=f"take at most {pool.devices_per_node}, or larger nodes for pool {pool.name}",
+            inputs=inputs,
+        )
+        return
+    services = [each.fewest for each in draft.services.values() if each.pool == pool.name]
+    own = [each.always for each in draft.triton.values() if each.pool == pool.name]
+    if any(each.gpus > pool.devices_per_node for each in (*services, *own)):
+        return
+    if placed(pool.count, pool.devices_per_node, services) is None:
+        return
+    if placed(pool.count, pool.devices_per_node, [*services, *own]) is None:
+        theirs, there = (sum(each.gpus * each.count for each in some) for some in (own, services))
+        yield Observation(
+            path="replicas",
+            sentence=f"Triton servers of pool {pool.name} take {theirs} GPUs and its services {there} at "
+            f"least, and {pool.count} x {pool.hardware} with {pool.devices_per_node} each cannot hold them",
+            remedy="lower replicas or gpus, or raise the count of the pool",
+            inputs={"wanted": f"{theirs + there} GPUs", **inputs},
         )

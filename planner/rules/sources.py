@@ -6,7 +6,7 @@ from catalogue.units import SECONDS_PER_HOUR
 from planner.draft import AwsDraft, Draft, aws_rule, rule, warning
 from planner.findings import Observation
 from planner.rules.known import services
-from planner.serving.sources import ObjectSource, source_of
+from planner.serving.startup import ObjectSource, source_of
 from settings.model import MetalSettings
 
 _LONG_COPY_S = SECONDS_PER_HOUR
@@ -95,7 +95,6 @@ def weights_not_pinned(draft: Draft, name: str, address: str, sha256: str | None
     """In production weights are what somebody has looked at: a hub's commit, or files whose digests are on record."""
     if draft.settings.lifecycle.protect and sha256 is None and isinstance(source_of(address), ObjectSource):
         yield Observation(
-            path="",
             sentence=f"the stack is protected and nothing says what {address} holds: with other files there, "
             f"{name} serves another model",
             remedy="put a SHA256SUMS of all files beside them and its own SHA-256 here, or waive "
@@ -114,7 +113,6 @@ def weights_sums_unused(_: Draft, _name: str, address: str, sha256: str | None) 
     """A digest of weights is set only where there are files to compare it with."""
     if sha256 is not None and not isinstance(source_of(address), ObjectSource):
         yield Observation(
-            path="",
             sentence=f"{address} is not copied from a bucket, so nothing is compared with a SHA256SUMS",
             remedy="remove weightsSha256: a hub's commit is compared with the hub's hashes, a claim with nothing",
         )

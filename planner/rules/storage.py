@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from planner.draft import AwsDraft, Draft, aws_rule, aws_warning, rule
 from planner.findings import Observation
 from planner.rules.known import stored
-from planner.storage import fsx, local
+from planner.storage import fsx, tiers
 from planner.storage.need import staged_gb_per_node
 from planner.storage.types import FILE_SYSTEMS, RunStorage, StoragePlan
 
@@ -112,8 +112,8 @@ def association_key(draft: AwsDraft) -> Iterable[Observation]:
 )
 def nvme_capacity(_: Draft, run: RunStorage, _storage: StoragePlan) -> Iterable[Observation]:
     """What a run keeps on its nodes' own disks leaves a fifth of them free."""
-    needed, raw = local.local_gb(run.io), local.raw_gb(run.nvme)
-    if local.fits(run.io, run.nvme):
+    needed, raw = tiers.local_gb(run.io), tiers.raw_gb(run.nvme)
+    if tiers.fits(run.io, run.nvme):
         return
     staged = staged_gb_per_node(run.io.dataset_gb, run.io.nodes, run.io.staging)
     staging_is_more = staged >= needed - staged
@@ -121,8 +121,8 @@ def nvme_capacity(_: Draft, run: RunStorage, _storage: StoragePlan) -> Iterable[
     yield Observation(
         path="dataset.staging" if staging_is_more else "checkpoint.keep",
         sentence=f"each node would keep {needed:.1f} GB on its own disks ({staged:.1f} GB staged, "
-        f"{needed - staged:.1f} GB of checkpoints), and {local.FILL:.0%} of their {raw:.0f} GB are "
-        f"{local.FILL * raw:.0f} GB",
+        f"{needed - staged:.1f} GB of checkpoints), and {tiers.FILL:.0%} of their {raw:.0f} GB are "
+        f"{tiers.FILL * raw:.0f} GB",
         remedy=f"stage shards ({shard:.1f} GB a node), or read from the shared file system"
         if staging_is_more
         else "keep fewer checkpoints, or write them to the shared file system",

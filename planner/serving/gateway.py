@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
 
-from planner.serving.drain import LEAVE_SECONDS, TRITON_DRAIN_SECONDS
 from planner.serving.people import PeoplePlan, plan_people
+from planner.serving.startup import LEAVE_SECONDS, TRITON_DRAIN_SECONDS
 from planner.workload_types import ServicePlan, TritonPlan
 from settings.serving import Service, Serving, Triton
 

@@ -7,18 +7,28 @@ from catalogue.types import Gpu
 from planner.nodes import pod_share
 from planner.placement import Replicas
 from planner.pool_types import PoolPlan
-from planner.serving.adapters import AdapterPlan, LoraRoom, room_for
-from planner.serving.drain import drain_seconds, grace_seconds, longest_stream_seconds
 from planner.serving.memory import (
+    AdapterPlan,
+    LoraRoom,
     ServingMemory,
     batch,
     decode_tokens_per_s,
     read_bytes,
+    room_for,
     serving_memory,
     visible_gb,
 )
 from planner.serving.replicas import limited
-from planner.serving.startup import copy_seconds, load_rate_gb_per_s, load_seconds, scale_up_seconds, startup_seconds
+from planner.serving.startup import (
+    copy_seconds,
+    drain_seconds,
+    grace_seconds,
+    load_rate_gb_per_s,
+    load_seconds,
+    longest_stream_seconds,
+    scale_up_seconds,
+    startup_seconds,
+)
 from planner.workload_types import PodResources, ScalingPlan, ServicePlan
 from settings.serving import Service
 

@@ -1,8 +1,50 @@
-"""How long a replica takes until it answers. Seconds; rates in GB/s one way."""
+"""A replica's life: where its model comes from, when it answers, how it stops. Seconds; rates in GB/s one way."""
+
+from dataclasses import dataclass
+from math import ceil
 
 from catalogue.units import BYTES_PER_GB
-from planner.serving.sources import HubSource, ObjectSource, source_of
-from planner.storage.s3 import SCHEDULED_SECONDS
+from planner.storage.tiers import SCHEDULED_SECONDS
+
+_HUB, _CLAIM = "hf://", "pvc://"
+
+
+@dataclass(frozen=True, kw_only=True)
+class HubSource:
+    """A model of huggingface.co (ORGANISATION/MODEL) as one commit has it."""
+
+    repository: str
+    revision: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimSource:
+    """A directory of a claim that is there already, in the namespace of the service."""
+
+    claim: str
+    path: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObjectSource:
+    """What lies below an address SCHEME://BUCKET/PREFIX of the platform's object store."""
+
+    uri: str
+
+
+Source = HubSource | ClaimSource | ObjectSource
+
+
+def source_of(address: str) -> Source:
+    """What an address of the plan names: `hf://MODEL@COMMIT`, `pvc://CLAIM/DIRECTORY`, or an object store's own."""
+    if address.startswith(_HUB):
+        repository, _, revision = address.removeprefix(_HUB).partition("@")
+        return HubSource(repository=repository, revision=revision)
+    if address.startswith(_CLAIM):
+        claim, _, path = address.removeprefix(_CLAIM).partition("/")
+        return ClaimSource(claim=claim, path=path)
+    return ObjectSource(uri=address)
+
 
 _SHORTEST_BUDGET_S = 600
 _BUDGET_FACTOR = 2
@@ -58,3 +100,36 @@ def copy_seconds(weights: str, weights_bytes: float, from_store_s: int) -> int:
     stored = isinstance(source_of(weights), ObjectSource)
     compared = int(_BUDGET_FACTOR * load_seconds(weights_bytes, _SUMS_GB_PER_S)) if stored else 0
     return max(from_store_s, slow) + compared + SCHEDULED_SECONDS
+
+
+LEAVE_SECONDS = 15
+"""From the pod's end to the last proxy that has heard of it: until then it serves as before (Kubernetes, Termination of
+Pods: endpoints and containers are told at the same time)."""
+
+TEARDOWN_SECONDS = 15
+"""For vLLM's own processes to end after the last request."""
+
+TRITON_DRAIN_SECONDS = 60
+"""For a Triton server to end what it has begun: inferences take seconds, no minutes, as no streams of text."""
+
+_SLACK = 2
+"""A stream among others is slower than one alone, by which its length is counted."""
+
+_SHORTEST, _LONGEST = 60, 600
+"""What is planned at most is below the 15 minutes after which an EKS node group gives up to drain a node (EKS user
+guide, managed node update behaviour: PodEvictionFailure)."""
+
+
+def longest_stream_seconds(max_model_len: int, tokens_per_s: float) -> int:
+    """Seconds that a request of full length takes at the least: it may generate all of it, alone on its replica."""
+    return ceil(max_model_len / tokens_per_s)
+
+
+def drain_seconds(longest_stream: int) -> int:
+    """What a replica gets to end its streams where the stack file says nothing."""
+    return min(max(_SHORTEST, _SLACK * longest_stream), _LONGEST)
+
+
+def grace_seconds(drain: int) -> int:
+    """From the pod's end to SIGKILL."""
+    return LEAVE_SECONDS + drain + TEARDOWN_SECONDS

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from planner.storage.redundancy import Redundancy, parse
+from planner.storage.types import Redundancy, parse
 
 if TYPE_CHECKING:
     from planner.site import HostPlan

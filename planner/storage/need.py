@@ -38,7 +38,7 @@ class RunIo:
         return self.checkpoint_gb * self.saving.keep if self.saving else 0.0
 
 
-def checkpoint_bytes_per_parameter(precision: str = "bf16", *, weights_only: bool = False) -> int:
+def checkpoint_bytes_per_parameter(precision: str = "bf16") -> int:
     """Bytes that Adam training saves per parameter: weights, an fp32 master copy, two fp32 moments.
 
     fp8 training saves its weights as bf16; fp32 weights are their own master copy. Gradients are not saved. Source:
@@ -47,26 +47,19 @@ def checkpoint_bytes_per_parameter(precision: str = "bf16", *, weights_only: boo
     if precision not in _SAVED_WEIGHT_BYTES:
         raise ValueError(f"no precision {precision!r}: {', '.join(_SAVED_WEIGHT_BYTES)}")
     weights = _SAVED_WEIGHT_BYTES[precision]
-    if weights_only:
-        return weights
     return weights + _ADAM_MOMENTS_BYTES + (0 if weights == _MASTER_BYTES else _MASTER_BYTES)
 
 
-def checkpoint_gb(parameters: float, precision: str = "bf16", *, weights_only: bool = False) -> float:
+def checkpoint_gb(parameters: float, precision: str = "bf16") -> float:
     """Size of one checkpoint of so many trained parameters, in GB."""
-    return parameters * checkpoint_bytes_per_parameter(precision, weights_only=weights_only) / BYTES_PER_GB
-
-
-def rate_gb_per_s(size_gb: float, seconds: float) -> float:
-    """GB/s that move `size_gb` in `seconds`."""
-    return size_gb / seconds
+    return parameters * checkpoint_bytes_per_parameter(precision) / BYTES_PER_GB
 
 
 def shared_write_gb_per_s(run: RunIo) -> float:
     """What the run's checkpoints ask of the shared file system while they are written to it."""
     if run.saving is None:
         return 0.0
-    return rate_gb_per_s(run.checkpoint_gb, run.saving.file_system_s if run.saving.local else run.saving.within_s)
+    return run.checkpoint_gb / (run.saving.file_system_s if run.saving.local else run.saving.within_s)
 
 
 def target_gb_per_s(runs: Iterable[RunIo]) -> float:
@@ -82,11 +75,6 @@ def local_write_seconds(run: RunIo, node_write_gb_per_s: float) -> float:
 def object_copy_seconds(size_gb: float, copier_gb_per_s: float) -> float:
     """Seconds to copy a checkpoint to the object store: it is read twice, to check its hashes and to send it."""
     return 2 * size_gb / copier_gb_per_s
-
-
-def restore_seconds(size_gb: float, gb_per_s: float) -> float:
-    """Seconds to read a checkpoint back, each node its part."""
-    return size_gb / gb_per_s
 
 
 def text_gb(tokens: float) -> float:

@@ -7,25 +7,23 @@ from catalogue.metal_types import StorageServer
 from catalogue.model_types import Model
 from catalogue.types import Nvme
 from catalogue.units import BYTES_PER_GB, BYTES_PER_GIB, GB_PER_TB, GIB_PER_TIB
-from planner.datasets import dataset_sizes
+from planner.around_runs import dataset_sizes
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan
 from planner.reliability.checkpoints import saving
-from planner.storage import fsx, local, s3
+from planner.storage import fsx, tiers
 from planner.storage.limits import Limits, client_gb_per_s, storage_link
 from planner.storage.need import (
     RunIo,
     Staging,
     checkpoint_gb,
     object_copy_seconds,
-    restore_seconds,
     staging_seconds,
     target_gb_per_s,
 )
-from planner.storage.redundancy import copies_or_parity, parse
 from planner.storage.servers import CephServers, LustreServers, ceph_limits, lnet, lustre_limits
-from planner.storage.types import RunStorage, StoragePlan
+from planner.storage.types import RunStorage, StoragePlan, copies_or_parity, parse
 from planner.training.job import Job
-from planner.training.states import lora_parameters
+from planner.training.memory import lora_parameters
 from settings.aws_storage import FsxLustre
 from settings.metal_storage import Ceph, MetalLustre, MetalStorage
 from settings.workloads import Training, TrainingRun
@@ -86,7 +84,9 @@ def plan_aws_storage(
     rate = fsx.mb_per_s(lustre.capacity_gib, lustre.throughput_mbps_per_tib) / 1000
     capacity_tb = lustre.capacity_gib / GIB_PER_TIB * TB_PER_TIB
     # A copier is no matter of GPUs: it runs where ordinary pods do, and that may be the smallest node there is.
-    copier = min((s3.copier_gb_per_s(pool.instance) for pool in pools.values() if pool.role == "system"), default=None)
+    copier = min(
+        (tiers.copier_gb_per_s(pool.instance) for pool in pools.values() if pool.role == "system"), default=None
+    )
     clients = fsx_client_rates(lustre, pools)
     used = {
         run.name: _run(
@@ -183,13 +183,13 @@ def ceph_servers(ceph: Ceph, row: StorageServer) -> CephServers:
 def _run(
     io: RunIo, read_gb_per_s: float, node_gb_per_s: float, nvme: Nvme | None, copier_gb_per_s: float | None
 ) -> RunStorage:
-    reached, disks = min(read_gb_per_s, io.nodes * node_gb_per_s), local.write_gb_per_s(nvme)
+    reached, disks = min(read_gb_per_s, io.nodes * node_gb_per_s), tiers.write_gb_per_s(nvme)
     staged = io.dataset_gb and io.staging is not Staging.NONE
     return RunStorage(
         io=io,
         node_gb_per_s=node_gb_per_s,
         nvme=nvme,
-        restore_s=restore_seconds(io.checkpoint_gb, reached) if io.checkpoint_gb and reached else None,
+        restore_s=io.checkpoint_gb / reached if io.checkpoint_gb and reached else None,
         staging_s=staging_seconds(io, storage=read_gb_per_s, node_network=node_gb_per_s, node_write=disks)
         if staged and reached and disks
         else None,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from catalogue.metal_types import StorageServer
 from catalogue.network_types import Link, NicRole
 from planner.storage.limits import Limits, network_gb_per_s
-from planner.storage.redundancy import Redundancy, usable
+from planner.storage.types import Redundancy, usable
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,11 +1,62 @@
-"""Where a run's checkpoints can be written: the nodes' own disks, the shared file system, the object store (T01)."""
+"""Where a run's data and checkpoints can be: the nodes' own NVMe, the shared file system, the object store (T01)."""
 
 from collections.abc import Iterator
 
+from catalogue.types import Instance, Nvme
+from catalogue.units import gbyte_per_s
 from planner.reliability.checkpoints import Tier, stood_part
-from planner.storage.local import write_gb_per_s
-from planner.storage.need import local_write_seconds
+from planner.storage.need import RunIo, local_write_seconds, staged_gb_per_node
 from planner.storage.types import RunStorage
+
+_GBIT_PER_S_PER_VCPU = 12.5 / 32
+"""What a type of "up to" so much keeps when its burst is over: m7i, m6i and g6e sizes up to 8xlarge, in proportion.
+
+Source: EC2 user guide, "Amazon EC2 instance network bandwidth" (baselines of the types).
+"""
+
+_HASHING_GB_PER_S = 1.0
+"""Approximate: sha256sum on one core with SHA instructions reads 1 to 2 GB/s."""
+
+SCHEDULED_SECONDS = 1800
+"""Until the Job of a copier has a node, which comes on top of what it may take to copy."""
+
+
+def copier_gb_per_s(instance: Instance) -> float:
+    """GB/s that one pod on a node of that type reads from the file system, hashes, and sends to S3."""
+    network = min(instance.network_gbit_per_s, _GBIT_PER_S_PER_VCPU * instance.vcpu)
+    return min(gbyte_per_s(network), _HASHING_GB_PER_S)
+
+
+FILL = 0.8
+"""Share of the NVMe that a plan may fill: drives slow down and file systems fragment above it."""
+
+NODE_READ_WARNING_GB_PER_S = 25.0
+"""Above this a node reads more than CephFS clients are known to sustain (25 to 30 GB/s)."""
+
+_DRIVE_WRITE_GB_PER_S = 4.0
+"""Approximate: data-centre PCIe 4 drives of 3.84 TB (Samsung PM9A3 data sheet: 4.1 GB/s)."""
+
+
+def raw_gb(nvme: Nvme | None) -> float:
+    """Decimal GB of a node's NVMe."""
+    return float(nvme.count * nvme.size_gb) if nvme else 0.0
+
+
+def write_gb_per_s(nvme: Nvme | None) -> float:
+    """GB/s that a node writes to its NVMe striped as RAID 0, approximately."""
+    return nvme.count * _DRIVE_WRITE_GB_PER_S if nvme else 0.0
+
+
+def local_gb(run: RunIo) -> float:
+    """GB a run puts on each node's NVMe: the staged data, and its part of the checkpoints that are kept there."""
+    checkpoints = run.kept_gb / run.nodes if run.saving and run.saving.local else 0.0
+    return staged_gb_per_node(run.dataset_gb, run.nodes, run.staging) + checkpoints
+
+
+def fits(run: RunIo, nvme: Nvme | None) -> bool:
+    """Whether the run's data stays within the share of the NVMe that may be filled."""
+    return local_gb(run) <= FILL * raw_gb(nvme)
+
 
 LOCAL, SHARED, OBJECTS = "local disks", "file system", "object store"
 

@@ -1,14 +1,64 @@
-"""The smallest change of a job that makes it fit its GPUs."""
+"""GPUs that a model needs at least, and the smallest change of a job that makes it fit its GPUs."""
 
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
+from math import ceil
+from typing import Literal
 
 from catalogue.model_types import Model
-from planner.training.job import Gradients, Job, Layout, Recompute, Sharding
-from planner.training.layout import replicates, tensor_degrees
-from planner.training.memory import training_memory
+from catalogue.units import BYTES_PER_GB
+from planner.training.job import Gradients, Job, Layout, Recompute, Sharding, replicates, tensor_degrees
+from planner.training.memory import bytes_per_parameter, sharded, training_memory, weight_bytes
+
+Mode = Literal["inference", "full", "lora", "qlora"]
+
+FILL = 0.8
+"""Part of a GPU's memory that states may take; the rest is for activations, buffers and the reserve."""
+_INFERENCE_BYTES = 2
+_ADAPTERS = 0.02
+_ENDLESSLY = 1 << 62
+
+
+@dataclass(frozen=True, kw_only=True)
+class Need:
+    """One row of the table: GPUs at least, by mode. None where no number of GPUs is enough."""
+
+    parameters: float
+    inference: int | None
+    qlora: int | None
+    lora: int | None
+    full: int | None
+
+
+def min_gpus(parameters: float, mode: Mode, *, memory_gb: float) -> int | None:
+    """GPUs whose memory holds the weights (inference) or all states (training, by FSDP in bf16) of so many parameters.
+
+    None where FSDP leaves more on each rank than a GPU has. LoRA's adapters are taken as 2 % of the model.
+    """
+    budget = memory_gb * FILL * BYTES_PER_GB
+    if mode == "inference":
+        return ceil(parameters * _INFERENCE_BYTES / budget)
+    job = Job(method=mode, sharding="fsdp")
+    trained = parameters if mode == "full" else parameters * _ADAPTERS
+    each = bytes_per_parameter(job)
+    kept = sharded(each, "fsdp", _ENDLESSLY)
+    shared = (each.total - kept.total) * trained + (weight_bytes(job) * parameters if mode != "full" else 0)
+    whole = kept.total * trained
+    return max(1, ceil(shared / (budget - whole))) if whole < budget else None
+
+
+def needs(parameters: float, memory_gb: float) -> Need:
+    """The table's row of a model: how many GPUs it takes to serve it, to adapt it and to train it."""
+    return Need(
+        parameters=parameters,
+        inference=min_gpus(parameters, "inference", memory_gb=memory_gb),
+        qlora=min_gpus(parameters, "qlora", memory_gb=memory_gb),
+        lora=min_gpus(parameters, "lora", memory_gb=memory_gb),
+        full=min_gpus(parameters, "full", memory_gb=memory_gb),
+    )
+
 
 _SHARDINGS: tuple[Sharding, ...] = ("none", "zero1", "zero2", "fsdp")
 _RECOMPUTES: tuple[Recompute, ...] = ("none", "selective", "full")

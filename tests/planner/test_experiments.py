@@ -9,9 +9,9 @@ import yaml
 from rich.console import Console
 
 from planner.experiments import COLLECTOR_MIB, COLLECTOR_MILLICORES
+from planner.faces.forecast import experiment_facts
 from planner.faces.outputs import numbers
 from planner.faces.text import plan_text
-from planner.faces.tuning import experiment_facts
 from planner.plan import AwsPlan
 from settings.errors import SettingsError
 from tests.planner.stacks import ROOT, planned, planned_metal, rules

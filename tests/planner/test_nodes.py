@@ -1,10 +1,15 @@
-"""What nodes leave to pods."""
+"""What nodes leave to pods, capacity blocks, and how nodes are replaced."""
+
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
 from catalogue.instances import INSTANCES
+from planner.blocks import block_times, days, is_sold, nodes_on, whole_price
 from planner.nodes import allocatable_memory_mib, hugepages_mib, pod_share, reserved_cpu_millicores
+from planner.replacement import repair, surge, update_strategy
 from tests.planner.stacks import planned
+from tests.planner.test_placement_rules import booked
 
 
 @pytest.mark.parametrize(("vcpu", "millicores"), [(1, 60), (2, 70), (4, 80), (8, 90), (16, 110), (192, 550)])
@@ -54,3 +59,110 @@ def test_replicas_of_a_full_node_fit_it_together() -> None:
     replicas = pool.gpus_per_node // service.pod.gpus
     assert replicas * service.pod.cpu_millicores <= pool.allocatable_cpu_millicores - 500
     assert replicas * service.pod.memory_mib <= pool.allocatable_memory_mib - 2048
+
+
+START, END = date(2026, 12, 1), date(2026, 12, 15)
+
+
+@pytest.mark.parametrize(
+    ("days_", "sold"),
+    [(0, False), (1, True), (14, True), (15, False), (20, False), (21, True), (28, True), (182, True), (189, False)],
+)
+def test_blocks_come_in_days_and_then_in_weeks(days_: int, sold: bool) -> None:
+    """PF10: 1 to 14 days by the day, then weeks, up to 182 days."""
+    assert is_sold(days_) is sold
+
+
+def test_moments_of_a_block() -> None:
+    """PF10: 11:30 UTC is the end; EC2 takes nodes from 11:00, EKS empties the group at 10:50, checkpoint by 10:45."""
+    times = block_times(START, END)
+    assert times.start == datetime(2026, 12, 1, 11, 30, tzinfo=UTC)
+    assert times.end == datetime(2026, 12, 15, 11, 30, tzinfo=UTC)
+    assert times.end - times.taken == timedelta(minutes=30)
+    assert times.end - times.scaled_to_zero == timedelta(minutes=40)
+    assert times.end - times.checkpoint_by == timedelta(minutes=45)
+
+
+def test_an_ultraserver_is_left_an_hour_before_the_end() -> None:
+    """PF10: EKS would empty the group at 40 minutes, which is too late for P6e-GB200."""
+    times = block_times(START, END, ultraserver=True)
+    assert times.end - times.taken == timedelta(minutes=60)
+    assert times.end - times.scaled_to_zero == timedelta(minutes=40)
+    assert times.end - times.checkpoint_by == timedelta(minutes=65)
+
+
+@pytest.mark.parametrize(
+    ("today", "nodes"),
+    [(date(2026, 11, 30), 0), (START, 8), (date(2026, 12, 14), 8), (END, 0), (date(2027, 1, 1), 0)],
+)
+def test_nodes_are_asked_for_only_while_the_block_runs(today: date, nodes: int) -> None:
+    """PF10: before its start a desired count above zero fails; at its end there is nothing left to ask for."""
+    assert nodes_on(8, START, END, today) == nodes
+
+
+def test_a_block_is_paid_as_a_whole() -> None:
+    """T3.9, PF10: 8 x p4d.24xlarge for 14 days at 14.75: 8 x 336 h x 14.75 = 39,648 USD."""
+    price = INSTANCES["p4d.24xlarge"].capacity_block
+    assert price
+    assert days(START, END) == 14
+    assert whole_price(price, 8, START, END).usd == pytest.approx(39_648)
+    wide = INSTANCES["p5e.48xlarge"].capacity_block
+    assert wide
+    week = whole_price(wide, 2, date(2027, 3, 1), date(2027, 3, 8))
+    assert (week.low, week.usd, week.high) == pytest.approx((2 * 168 * 34.61, 2 * 168 * 39.80, 2 * 168 * 43.26))
+
+
+@pytest.mark.parametrize(
+    ("strategy", "count", "zones", "more"),
+    [("DEFAULT", 2, 1, 2), ("DEFAULT", 3, 3, 6), ("DEFAULT", 0, 3, 0), ("MINIMAL", 8, 1, 0)],
+)
+def test_default_updates_run_two_more_nodes_per_zone_lf07(strategy: str, count: int, zones: int, more: int) -> None:
+    """LF07: the larger of twice the zones and maxUnavailable, which is one here; MINIMAL runs none."""
+    assert surge("MINIMAL" if strategy == "MINIMAL" else "DEFAULT", count, zones) == more
+
+
+def test_pools_without_room_for_more_nodes_are_updated_minimally_lf07() -> None:
+    """LF07: gangs of GPUs and capacity blocks give a node away before they ask for its successor."""
+    assert update_strategy(training=False, block=True) == "MINIMAL"
+    pools = planned("prod").pools
+    assert {name: (pool.update_strategy, pool.surge) for name, pool in pools.items()} == {
+        "system": ("DEFAULT", 6),
+        "training": ("MINIMAL", 0),
+        "inference": ("DEFAULT", 2),
+    }
+    assert booked().pools["training"].surge == 0
+
+
+def test_quotas_and_subnets_have_room_for_an_update_lf07() -> None:
+    """LF07: prod's system pool of 3 becomes 9 in an update, 2 more of them in each zone."""
+    prod = planned("prod")
+    need = {each.quota.code: each.need for each in prod.quotas}
+    assert (need["L-1216C47A"], need["L-DB2E81BA"], need["L-417A185B"]) == (9 * 8, 3 * 192, 8 * 192)
+    zone = {subnet.name: subnet.needed for subnet in prod.subnets}
+    node = prod.pools["system"].addresses_per_node
+    assert [zone[f"system-use2-az{index}"] for index in (1, 2, 3)] == [(3 + 2) * node] * 3
+
+
+@pytest.mark.parametrize(("count", "most"), [(0, 1), (1, 1), (8, 1), (10, 2), (64, 12)])
+def test_repair_stops_when_a_fifth_is_sick_lf13(count: int, most: int) -> None:
+    """LF13: in a small pool one node may be sick, where EKS' own fifth would stop at none or at no number."""
+    plan = repair(count, gpus=True)
+    assert (plan.parallel, plan.max_unhealthy) == (1, most)
+
+
+def test_programs_errors_reboot_no_node_lf13() -> None:
+    """LF13: XID 13 and 31 come from programs; 64 is broken memory, which no reboot mends."""
+    assert {each.reason: each.action for each in repair(8, gpus=True).overrides} == {
+        "NvidiaXID13Error": "NoAction",
+        "NvidiaXID31Error": "NoAction",
+        "NvidiaXID64Error": "Replace",
+    }
+    assert {(each.condition, each.wait_minutes) for each in repair(8, gpus=True).overrides} == {
+        ("AcceleratedHardwareReady", 10)
+    }
+    assert repair(3, gpus=False).overrides == ()
+
+
+def test_repair_is_on_unless_the_pool_says_no_lf13() -> None:
+    assert all(pool.repair is not None for pool in planned().pools.values())
+    assert planned(changes={"pools.1.repair": False}).pools["training"].repair is None

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from catalogue.images import PIPELINE_IMAGES
-from planner.pipelines import PipelinesPlan, UploadPlan
-from planner.signatures import images_of
+from planner.around_runs import PipelinesPlan, UploadPlan
+from planner.supply import images_of
 from planner.types import AwsPlan
 from settings.serving import Serving
 from settings.workloads import Training

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from catalogue.instances import INSTANCES
 from catalogue.prices import RATES, SERVICES
 from catalogue.types import UsageClass
-from planner.cost.lines import Prices
+from planner.cost.amounts import Prices
 from planner.cost.stack import Around, Traffic, fsx_service, stack_prices
 from planner.faces.money import price_facts
 from planner.pool_types import AwsPoolPlan

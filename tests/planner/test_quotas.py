@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from catalogue.instances import INSTANCES
 from catalogue.types import UsageClass
 from planner.pool_types import AwsPoolPlan
-from planner.quotas import QuotaNeed, instance_quota, quota_needs, requests
+from planner.procurement import QuotaNeed, instance_quota, quota_needs, requests
 from tests.planner.pools import bought
 
 OD, SPOT, BLOCK = UsageClass.ON_DEMAND, UsageClass.SPOT, UsageClass.CAPACITY_BLOCK

@@ -10,7 +10,7 @@ from catalogue.tables import SHIPPED
 from catalogue.types import NetworkCard, UsageClass
 from catalogue.versions import KUBERNETES
 from catalogue.whole import Catalogue
-from planner.rules import versions as version_rules
+from planner.rules import images as version_rules
 from tests.planner.stacks import TODAY, planned, planned_metal, rules
 
 

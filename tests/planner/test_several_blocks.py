@@ -1,11 +1,16 @@
-"""Pools in several capacity blocks, and who keeps them: what the planner says (PF10)."""
+"""Pools in several capacity blocks and who keeps them (PF10), pools that are cut, and sandboxes."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
+from catalogue.gpus import A100_40, H100, H200, L40S, T4
+from planner.findings import Severity
+from planner.pool_types import mig_config, product_label, profile
 from planner.types import AwsPlan
-from tests.planner.stacks import planned, rules
+from settings.errors import SettingsError
+from tests.planner.stacks import changed, planned, rules
 
 DAYS = {"zone": "use2-az1", "start": "2026-11-22", "end": "2026-11-29"}
 
@@ -97,3 +102,86 @@ def test_nobody_is_told_to_run_a_command_that_the_keeper_runs() -> None:
 
     assert "--nodegroup-name training-1 --scaling-config desiredSize=8" in remedy()
     assert "nothing to do" in remedy(keeper={"blocks": True})
+
+
+def test_profiles_belong_to_a_gpu() -> None:
+    """KJ24: 1g.5gb is the A100's with 40 GB, 1g.10gb no H200's; an L40S cannot be cut."""
+    assert profile(A100_40, "1g.5gb") is not None
+    assert profile(H100, "1g.5gb") is None
+    assert profile(H200, "1g.10gb") is None
+    assert profile(L40S, "1g.10gb") is None
+    found = profile(H200, "1g.18gb")
+    assert found is not None
+    assert (found.count, found.memory_gb) == (7, 18)
+
+
+def test_labels_name_slices_and_sharing() -> None:
+    """KJ21, KJ25, KJ26: a slice's node names the profile and offers GPUs, and sharing adds SHARED."""
+    assert product_label(H100) == "NVIDIA-H100-80GB-HBM3"
+    assert product_label(T4, replicas=4) == "Tesla-T4-SHARED"
+    assert product_label(T4, replicas=1) == "Tesla-T4"
+    assert product_label(A100_40, "1g.5gb") == "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"
+    assert product_label(A100_40, "1g.5gb", replicas=2) == "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb-SHARED"
+    assert product_label(H100, "1g.10gb+me") == "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb.me"
+
+
+def test_one_configuration_for_a_node() -> None:
+    """KJ24: a node carries one nvidia.com/mig.config, which cuts all its GPUs alike."""
+    assert mig_config("1g.10gb") == "all-1g.10gb"
+    assert mig_config("1g.10gb+me") == "all-1g.10gb.me"
+
+
+def test_more_servers_of_a_gpu_than_vllm_has_parts_for_are_told_what_can_be_typed() -> None:
+    """K04: a tenth of a GPU is the least of a server; 16 of them have 6 % each."""
+    changes = {"pools.2.timeSlices": 16}
+    (found,) = (each for each in planned("dev", changes).findings if each.rule == "time-slices-memory")
+    assert found.remedy == "lower the pool's timeSlices to at most 10, and set it to 0.1"
+
+
+SANDBOX = {"source": "s3://acme-tools/gvisor/20261116", "runscSha256": "a" * 64, "shimSha256": "b" * 64}
+
+
+def test_nodes_of_the_pool_have_it() -> None:
+    plan = planned("dev", {"pools.0.sandbox": SANDBOX})
+    assert [str(each) for each in plan.findings if each.severity is Severity.ERROR] == []
+    pool = plan.pools["system"]
+    assert pool.sandboxed
+    assert pool.sandbox
+    assert pool.sandbox.source == "s3://acme-tools/gvisor/20261116"
+    assert not planned("dev").pools["system"].sandboxed
+
+
+@pytest.mark.parametrize(
+    ("changes", "path", "why"),
+    [
+        ({"pools.1.sandbox": SANDBOX}, "pools[1].sandbox", "neither MIG nor RDMA"),
+        (
+            {"pools.0.sandbox": {**SANDBOX, "source": "https://storage.googleapis.com/gvisor"}},
+            "sandbox.source",
+            "s3://",
+        ),
+        ({"pools.0.sandbox": {**SANDBOX, "source": "s3://acme-tools/x;reboot"}}, "sandbox.source", "s3://"),
+        ({"pools.0.sandbox": {**SANDBOX, "runscSha256": "latest"}}, "sandbox.runscSha256", "SHA-256"),
+    ],
+)
+def test_what_is_no_sandbox_is_refused(changes: Mapping[str, Any], path: str, why: str) -> None:
+    """PF04: GPUs are not passed on, and what nodes fetch is named by its hash."""
+    with pytest.raises(SettingsError) as refused:
+        planned("dev", changes)
+    assert path in str(refused.value)
+    assert why in str(refused.value)
+
+
+def test_gpu_machines_have_none_on_premises_either() -> None:
+    with pytest.raises(SettingsError) as refused:
+        changed("metal", {"pools.1.sandbox": True})
+    assert "pools[1].sandbox" in str(refused.value)
+
+
+def test_steps_find_a_node_that_has_it() -> None:
+    steps = {"training.pipelines": {"sandbox": True}}
+    found = [each for each in planned("dev", steps).findings if each.rule == "pipeline-sandbox"]
+    assert [each.path for each in found] == ["gpucluster:training.pipelines.sandbox"]
+    assert "pipeline-sandbox" not in [
+        each.rule for each in planned("dev", {**steps, "pools.0.sandbox": SANDBOX}).findings
+    ]

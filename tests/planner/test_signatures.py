@@ -8,7 +8,7 @@ import pytest
 
 from catalogue.images import DIGESTS
 from planner.findings import Finding
-from planner.signatures import images_in, plan_signatures, signable
+from planner.supply import images_in, plan_signatures, signable
 from settings.errors import SettingsError
 from tests.planner.stacks import planned, settings
 

@@ -22,7 +22,7 @@ from components.platform.image_signatures import (
     kyverno_values,
     policy,
 )
-from planner.signatures import TIMEOUT_SECONDS
+from planner.supply import TIMEOUT_SECONDS
 from rehearsal import toolchain
 from rehearsal.images.kyverno.controller import API, CONFIGURATION, KIND, REGISTRATION
 from rehearsal.images.table import known

@@ -19,7 +19,7 @@ from settings.load import from_sections
 from settings.model import AwsSettings
 from tests.graph.harness import Recorded
 from tests.graph.stackfiles import graph_of, run_program, stack_config, stack_names
-from tests.planner.test_sandbox import SANDBOX
+from tests.planner.test_several_blocks import SANDBOX
 from tests.stacks.registered import ONLY_PLANNED, REGISTERED, command, gang, run_spec, server, template, told
 
 NAMED = ("datasets", "pools", "runs", "services", "triton", "gates", "measured", "sharing")

@@ -8,7 +8,7 @@ from functools import cache
 
 from tests.graph.harness import Recorded
 from tests.graph.stackfiles import graph_of, run_program, stack_config
-from tests.planner.test_sandbox import SANDBOX
+from tests.planner.test_several_blocks import SANDBOX
 
 
 @cache

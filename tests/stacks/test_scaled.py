@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from catalogue.versions import KARPENTER_CRDS
-from planner.scaled import CONTROLLER_REQUEST
+from planner.nodes import CONTROLLER_REQUEST
 from policy import RULES
 from policy.rule import violations
 from tests.graph.harness import Recorded

@@ -9,7 +9,7 @@ import pytest
 
 from catalogue.images import DIGESTS
 from components.platform.image_signatures import ImageSignaturesArgs, Signer, policy
-from planner.signatures import images_in
+from planner.supply import images_in
 from policy import RULES
 from policy.rule import violations
 from stacks.network import SIGNATURES

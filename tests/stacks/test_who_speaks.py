@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from components.platform.network_rules import DENY, NAMES, Flow, Pods, Reach, Rule, internet
+from planner.around_runs import MlflowPlan, TrackingPlan, WandbPlan
 from planner.serving.gateway import AcmePlan, GatewayPlan
 from planner.serving.people import PagePlan, PeoplePlan
-from planner.tracking import MlflowPlan, TrackingPlan, WandbPlan
 from stacks.network import network_rules, team_rules
 from stacks.platform import Connections
 

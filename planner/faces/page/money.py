@@ -3,16 +3,14 @@
 from collections.abc import Iterator
 
 from planner.bom import Bom, BomLine
-from planner.cost.lines import Prices
+from planner.cost.amounts import Prices
 from planner.cost.owned import LIFE_YEARS
 from planner.faces.layout import quantity, usd
 from planner.faces.money import owned_facts, price_facts
-from planner.faces.page.bars import ranges
-from planner.faces.page.charts import Axis, Curve, Mark, curves, short
+from planner.faces.page.charts import Axis, Curve, Mark, curves, ranges, short
 from planner.faces.page.elements import Child, Markup, element, facts, folded, section, table
 from planner.metal_types import MetalPlan
-from planner.procurement import Check, Status, open_checks
-from planner.quotas import QuotaNeed
+from planner.procurement import Check, QuotaNeed, Status, open_checks
 
 _MONTHS = 12
 _VISIBLE = 0.002

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from planner.faces.page.elements import Child, Markup, box, drawing, element, label, line, table, together
 from planner.faces.page.style import SERIES
-from planner.facility.machines import Machines
 from planner.facility.plan import FacilityPlan, RackLine
+from planner.facility.power import Machines
 
 _SINGLE = 24
 """More racks are drawn as one of each kind, with how many there are."""

@@ -9,7 +9,6 @@ from planner.communication.gates import Gate
 from planner.draft import registry
 from planner.faces import nodes
 from planner.faces.difference import Difference
-from planner.faces.gates import HEADINGS, gate_row
 from planner.faces.layout import quantity
 from planner.faces.page import money, racks
 from planner.faces.page.charts import wide
@@ -17,7 +16,15 @@ from planner.faces.page.elements import Child, Markup, element, facts, folded, s
 from planner.faces.page.fabric import fabric_drawing
 from planner.faces.page.style import COLOURS, DRAWINGS, PAGE
 from planner.faces.page.workloads import workloads
-from planner.faces.room import fabric_facts, monitoring_facts, network_facts, power_facts, storage_facts
+from planner.faces.room import (
+    HEADINGS,
+    fabric_facts,
+    gate_row,
+    monitoring_facts,
+    network_facts,
+    power_facts,
+    storage_facts,
+)
 from planner.faces.text import difference_headings, difference_rows, difference_title, verdict, words
 from planner.findings import Finding, Severity
 from planner.metal_types import MetalPlan

@@ -12,8 +12,7 @@ from planner.faces.nodes import (
     training_facts,
     training_parts,
 )
-from planner.faces.page.bars import memory_bar, step_bar, step_traffic
-from planner.faces.page.charts import Axis, Curve, Mark, curves
+from planner.faces.page.charts import Axis, Curve, Mark, curves, memory_bar, step_bar, step_traffic
 from planner.faces.page.elements import Markup, element, facts, section, table
 from planner.metal_types import MetalPlan
 from planner.reliability.checkpoints import Best, Saving, TierPlan, daly_seconds, overhead, young_seconds

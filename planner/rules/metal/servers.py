@@ -32,7 +32,6 @@ def psu_power(_: MetalDraft, _pool: MetalPool, server: Server) -> Iterable[Obser
     units, left = server.power_supplies, supplied_w(server.power_supplies)
     if left < server.max_w:
         yield Observation(
-            path="",
             sentence=f"{units.count} supplies of {units.watts} W, {units.redundant} of them redundant, bring "
             f"{left} W to {server.name}, which draws up to {server.max_w}",
             remedy=f"take a server with supplies for {server.max_w} W, or correct its row",
@@ -51,7 +50,6 @@ def psu_spare(_: MetalDraft, _pool: MetalPool, server: Server) -> Iterable[Obser
     units = server.power_supplies
     if units.redundant < 1:
         yield Observation(
-            path="",
             sentence=f"a {server.name} stops when one of its {units.count} power supplies fails",
             remedy="take a server with N+1 supplies, or accept the loss of a node",
             inputs={"supplies": str(units.count), "redundant": str(units.redundant)},
@@ -72,7 +70,6 @@ def feed_loss(draft: MetalDraft, _pool: MetalPool, server: Server) -> Iterable[O
     if units.count > 1 and not survives_a_feed(units, server.max_w):
         left = supplied_w(units, units.count - units.count // 2)
         yield Observation(
-            path="",
             sentence=f"without one feed a {server.name} has {units.count // 2} supplies with {left} W for up to "
             f"{server.max_w}, and slows down or stops",
             remedy="take servers whose supplies carry them on one feed, or accept it",
@@ -91,7 +88,6 @@ def server_processor(_: MetalDraft, _pool: MetalPool, server: Server) -> Iterabl
     cpu = server.cpu
     if CORES.get(cpu.model, cpu.cores) != cpu.cores:
         yield Observation(
-            path="",
             sentence=f"an {cpu.model} has {CORES[cpu.model]} cores, and the row of {server.name} says {cpu.cores}",
             remedy=f"set the row's cores to {CORES[cpu.model]}, or name another processor",
             inputs={"cores": str(cpu.cores), "sold with": str(CORES[cpu.model])},
@@ -109,7 +105,6 @@ def memory_below_gpus(_: MetalDraft, _pool: MetalPool, server: Server) -> Iterab
     of_gpus = server.gpu.memory_gb * server.gpu_count if server.gpu else 0
     if gb(server.memory_gib) < of_gpus:
         yield Observation(
-            path="",
             sentence=f"{server.memory_gib} GiB of memory are less than the {of_gpus} GB of a {server.name}'s GPUs, "
             "so checkpoints and weights pass through it in parts",
             remedy="take twice the GPUs' memory",
@@ -125,7 +120,6 @@ def server_cooling(draft: MetalDraft, _pool: MetalPool, server: Server) -> Itera
     kind = Cooling(draft.settings.facility.cooling.kind)
     if server.cooling is not Cooling.AIR and server.cooling is not kind:
         yield Observation(
-            path="",
             sentence=f"a {server.name} is cooled by {server.cooling}, and the room by {kind}",
             remedy=f"set facility.cooling.kind to {server.cooling}, or take an air-cooled server",
         )
@@ -137,7 +131,6 @@ def server_retrofit(draft: MetalDraft, _pool: MetalPool, server: Server) -> Iter
     kind = Cooling(draft.settings.facility.cooling.kind)
     if server.gpu_count and server.cooling is Cooling.AIR and kind is not Cooling.AIR:
         yield Observation(
-            path="",
             sentence=f"a {server.name} is air-cooled, and the room is planned for {kind}",
             remedy="take a model with liquid cooling, or set the row's cooling after its retrofit",
         )

@@ -165,7 +165,6 @@ def drive_size(_: MetalDraft, row: StorageServer) -> Iterable[Observation]:
     if row.media is not Media.HDD and row.drive_tb not in SSD_TB:
         near = min(NVME_TB, key=lambda size: abs(size - row.drive_tb))
         yield Observation(
-            path="",
             sentence=f"{row.name} has SSDs of {row.drive_tb:g} TB, a size that nobody sells",
             remedy=f"set the row's driveTb to {near:g}",
             inputs={"drive": f"{row.drive_tb:g} TB"},

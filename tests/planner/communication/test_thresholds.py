@@ -13,7 +13,7 @@ from planner.communication.measured import (
     GIB,
     PUBLISHED,
 )
-from planner.communication.thresholds import Origin, Verdict, all_reduce_threshold, card_threshold, ring_threshold
+from planner.communication.thresholds import Origin, all_reduce_threshold, card_threshold, ring_threshold
 from tests.planner.communication.groups import NDR, NODE, ONE_HDR, P4DE, P5, SHARP, nodes
 
 SIZE = 16 * GIB
@@ -49,32 +49,20 @@ def test_threshold_of_a_node(gpu: Gpu, ranks: int, warn: float, fail: float) -> 
     assert threshold.source
 
 
-def test_threshold_of_a_node_without_nvls() -> None:
-    """NC13: 360 to 370 GB/s is healthy where NCCL may not add up in the switches, and fails where it may."""
-    assert all_reduce_threshold(NODE, SIZE).judge(365) is Verdict.FAIL
-    without = all_reduce_threshold(NODE, SIZE, nvls=False)
-    assert without.origin is Origin.DERIVED
-    assert without.judge(365) is Verdict.PASS
-    assert without.judge(250) is Verdict.FAIL
-
-
 def test_eight_cards_of_400_gbit() -> None:
     """NC14, P17: 350 and 300 follow from 8 x 400 Gb/s; a fabric at half speed fails, which 150 to 180 let through."""
     threshold = all_reduce_threshold(nodes(8), SIZE)
     assert threshold.origin is Origin.DERIVED
     assert (threshold.expected, threshold.warn, threshold.fail) == pytest.approx((360, 350, 300))
-    assert threshold.judge(180) is Verdict.FAIL
-    assert threshold.judge(320) is Verdict.WARN
-    assert threshold.judge(385) is Verdict.PASS
 
 
 def test_one_card_of_200_gbit() -> None:
     """NC15, P18: 15 GB/s pass no more, and nothing above the 25 GB/s of the card is asked for."""
     threshold = all_reduce_threshold(nodes(8, ONE_HDR), SIZE)
-    assert threshold.judge(15) is Verdict.FAIL
-    assert threshold.judge(24) is Verdict.PASS
     assert threshold.expected is not None
-    assert threshold.expected < 25
+    assert threshold.fail is not None
+    assert threshold.warn is not None
+    assert 15 < threshold.fail < threshold.warn < 24 <= threshold.expected + 2 < 25
 
 
 @pytest.mark.parametrize(
@@ -151,7 +139,7 @@ def test_what_nobody_measured_is_recorded(group: Group, size: float, efa: bool) 
     """P19: no gate for unknown types, parts of a node and small messages; the model's number is shown with it."""
     threshold = all_reduce_threshold(group, size, efa=efa)
     assert threshold.origin is Origin.RECORD
-    assert threshold.judge(0.1) is Verdict.RECORDED
+    assert threshold.warn is threshold.fail is None
     assert threshold.expected is not None
     assert threshold.expected > 0
 
@@ -161,12 +149,6 @@ def test_no_line_lies_above_what_was_seen() -> None:
     lines = [line for row in PUBLISHED for line in (row.warn, row.fail) if line is not None and row.gpu != "GB300"]
     assert max(lines) < 751
     assert all(row.fail <= row.warn <= row.expected for row in PUBLISHED if row.fail and row.warn and row.expected)
-
-
-def test_wrong_values_fail_at_any_speed() -> None:
-    """T3.4, NC16: #wrong is 0 always."""
-    assert all_reduce_threshold(NODE, SIZE).judge(480, wrong=1) is Verdict.FAIL
-    assert all_reduce_threshold(NODE, GIB).judge(480, wrong=1) is Verdict.FAIL
 
 
 @pytest.mark.parametrize(
@@ -183,14 +165,12 @@ def test_cards(gbit: float, warn: float, fail: float, origin: Origin) -> None:
     threshold = card_threshold(gbit)
     assert threshold.origin is origin
     assert (threshold.warn, threshold.fail) == pytest.approx((warn, fail))
-    assert threshold.judge(0.955 * gbit) is (Verdict.WARN if gbit == 400 else Verdict.PASS)
 
 
 def test_copies_and_checks_before_a_job() -> None:
     """T3.4: 48 GB/s with the host and 335 to a peer on H100, 21 and 238 on A100."""
-    rates = {row.gpu: (row.host, row.peer) for row in COPIES}
-    assert rates["H100"] == rates["H200"] == (48, 335)
-    assert rates["A100 80GB"] == (21, 238)
+    assert COPIES["H100"][:2] == COPIES["H200"][:2] == (48, 335)
+    assert COPIES["A100 80GB"][:2] == (21, 238)
 
 
 def test_racks_that_share_nvlink() -> None:

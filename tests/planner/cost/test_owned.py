@@ -16,8 +16,7 @@ from catalogue.types import PurchasePrice, UsageClass
 from planner.bom import Part
 from planner.bom_metal import amount
 from planner.cost.amounts import Amount, total
-from planner.cost.comparison import break_even, break_even_months, twin, years
-from planner.cost.labs import labs, tier_costs
+from planner.cost.comparison import break_even, labs, tier_costs, twin, years
 from planner.cost.owned import OwnedCost, owned, people_for, with_premium
 from planner.cost.stack import Around
 from planner.metal_types import MetalPlan
@@ -124,36 +123,22 @@ def test_redundancy_is_an_eighth_more() -> None:
     assert (more.usd, more.low, more.high) == pytest.approx((3_150_000, 3_080_000, 3_220_000))
 
 
-@pytest.mark.parametrize(
-    ("usd", "hourly", "use", "months"),
-    [(2.8e6, 8 * 55.04, 1.0, 8.71), (2.8e6, 8 * 63.296, 1.0, 7.57), (2.8e6, 8 * 55.04, 0.5, 17.42)],
-)
-def test_break_even_before_power_and_staff(usd: float, hourly: float, use: float, months: float) -> None:
-    """T3.3: the full tier against eight p5 on demand: nine months of full use, before power and staff."""
-    assert break_even_months(usd, hourly, use=use) == pytest.approx(months, abs=0.005)
-
-
 def test_break_even_with_power_and_staff_comes_later_or_never() -> None:
     """T3.3: 111k USD of power, one post and 5 % support are 37.6k a month: 9.9 months instead of 8.7."""
     whole = cluster()
     assert whole.running.yearly.usd == 111_000 + 200_000 + 140_000
     assert break_even(whole, 8 * 55.04) == pytest.approx(2.8e6 / (440.32 * 730 - 451_000 / 12))
-    assert break_even(whole, 8 * 55.04, use=0.1) is None
+    assert break_even(whole, 8 * 5.504) is None
 
 
 def test_years_of_renting_and_owning() -> None:
-    """T3.3, I09: one to five years; what stands idle costs more for an hour of use."""
+    """T3.3, I09: one to five years."""
     table = years(cluster(), 440.32)
     assert [row.years for row in table] == [1, 2, 3, 4, 5]
     assert table[0].cloud_usd == pytest.approx(440.32 * 8760)
     assert table[4].owned_usd == pytest.approx(2.8e6 + 5 * 451_000)
     assert table[0].cloud_usd_per_gpu_hour == pytest.approx(55.04 / 8)
     assert table[4].owned_usd_per_gpu_hour == pytest.approx((2.8e6 + 5 * 451_000) / (64 * 43_800))
-    half = years(cluster(), 440.32, use=0.5)
-    assert half[0].cloud_usd_per_gpu_hour == pytest.approx(table[0].cloud_usd_per_gpu_hour)
-    assert half[0].owned_usd_per_gpu_hour == pytest.approx(2 * table[0].owned_usd_per_gpu_hour)
-    with pytest.raises(ValueError, match="a share of 0"):
-        years(cluster(), 440.32, use=0)
 
 
 def test_an_hour_of_ones_own() -> None:
@@ -165,19 +150,12 @@ def test_an_hour_of_ones_own() -> None:
     assert people_for(2) == pytest.approx(0.035, abs=0.0005)
 
 
-@given(
-    usd=st.floats(1e4, 1e9),
-    more=st.floats(0, 1e9),
-    hourly=st.floats(1, 1e5),
-    use=st.floats(0.01, 1),
-)
-def test_a_dearer_purchase_is_never_worth_it_earlier(usd: float, more: float, hourly: float, use: float) -> None:
+@given(usd=st.floats(1e4, 1e9), more=st.floats(0, 1e9), hourly=st.floats(100, 1e5))
+def test_a_dearer_purchase_is_never_worth_it_earlier(usd: float, more: float, hourly: float) -> None:
     """T3.3: break-even moves with the price, and a longer time never costs less."""
-    sooner, later = break_even_months(usd, hourly, use=use), break_even_months(usd + more, hourly, use=use)
-    assert sooner is not None
-    assert later is not None
-    assert later >= sooner
-    spent = [row.owned_usd for row in years(cluster(usd), hourly, use=use)]
+    sooner, later = break_even(cluster(usd), hourly), break_even(cluster(usd + more), hourly)
+    assert later is None or (sooner is not None and later >= sooner)
+    spent = [row.owned_usd for row in years(cluster(usd), hourly)]
     assert spent == sorted(spent)
 
 

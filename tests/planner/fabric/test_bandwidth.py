@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from catalogue.units import gbyte_per_s
 from planner.fabric.design import (
     Demand,
     FabricDesign,
@@ -11,7 +12,6 @@ from planner.fabric.design import (
     Wiring,
     bisection_gbit_per_s,
     injection_gbit_per_s,
-    node_gbyte_per_s,
     oversubscription,
 )
 from planner.fabric.topology import design
@@ -61,9 +61,8 @@ def test_planes_add_up() -> None:
 def test_bits_and_bytes() -> None:
     """FB01, FB02, NC22: 8 x 200 Gb/s are 1.6 Tb/s, which is 200 GB/s and no 1.6 TB/s; one such card is 25 GB/s."""
     assert injection_gbit_per_s(built(8, None, rails=1), 200) == 1600
-    assert node_gbyte_per_s(8, 200) == 200
-    assert node_gbyte_per_s(1, 200) == 25
-    assert node_gbyte_per_s(8, 400) == 400
+    assert gbyte_per_s(8 * 200) == 200
+    assert gbyte_per_s(200) == 25
 
 
 @given(

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from planner.faces import generated
-from planner.faces.document import CAMEL, KINDS, PLATFORM, derived, document, plain, text
-from planner.faces.schema import parts, schema
+from planner.faces.document import CAMEL, KINDS, PLATFORM, derived, document, parts, plain, schema, text
 from planner.metal_types import MetalPlan
 from planner.plan import AwsPlan
 from tests.planner.stacks import ROOT, planned, planned_metal

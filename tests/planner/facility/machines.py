@@ -1,6 +1,6 @@
 """Machines for the tests."""
 
-from planner.facility.machines import Kind, Machines
+from planner.facility.power import Kind, Machines
 
 
 def nodes(count: int, watts: int = 10_200, rack_units: int = 8, cords: int = 6) -> Machines:

@@ -6,11 +6,12 @@ from hypothesis import strategies as st
 
 from catalogue.metal_types import PowerSupplies
 from catalogue.servers import SERVERS
-from planner.facility.machines import Kind, servers
 from planner.facility.power import (
     Circuit,
+    Kind,
     facility_kw,
     power,
+    servers,
     supplied_w,
     survives_a_feed,
     ups_kwh,

@@ -7,7 +7,7 @@ from typing import Any
 
 from planner.bom import Basis
 from planner.faces.document import document, text
-from planner.facility.machines import Kind
+from planner.facility.power import Kind
 from planner.metal_types import MetalPlan
 from planner.plan import AwsPlan, plan
 from planner.pool_types import PoolPlan

@@ -4,12 +4,19 @@
 """
 
 from random import Random
+from typing import Any
 
 import pytest
 
+from planner.plan import plan
+from settings.errors import SettingsError
+from settings.load import from_sections, on_its_preset
 from tests.examples import FUZZ
 from tests.planner.fuzz.checks import answer
 from tests.planner.fuzz.documents import Change, changed, document, ends
+from tests.planner.fuzz.remedies import followed
+from tests.planner.site import SITE
+from tests.planner.stacks import TODAY, planned, sections
 
 _PARTS = 4
 """Tests that the examples are divided among, for as many workers."""
@@ -51,3 +58,66 @@ def test_rows_at_the_ends_of_their_numbers_get_an_answer() -> None:
             answer(data)
         except Exception as error:
             raise AssertionError(what) from error
+
+
+def follow(data: dict[str, Any]) -> list[str]:
+    """The rules whose remedies were followed. Fails where one of them still finds the same, or nobody may follow it."""
+    rules = []
+    for finding in plan(from_sections(data), today=TODAY).findings:
+        better = followed(finding, data)
+        if better is not None:
+            left = plan(from_sections(better), today=TODAY).findings
+            assert (finding.rule, finding.path) not in {(each.rule, each.path) for each in left}, str(finding)
+            rules.append(finding.rule)
+    return rules
+
+
+def test_every_remedy_with_a_value_works() -> None:
+    """What a finding tells a person to type is taken, and ends the finding."""
+    rules: list[str] = []
+    for number in range(FUZZ):
+        base, changes = document(Random(number))  # noqa: S311 - nothing is kept secret with it
+        try:
+            data = on_its_preset(changed(base, changes))
+            from_sections(data)
+        except SettingsError:
+            continue
+        rules += follow(data)
+    assert rules
+
+
+@pytest.mark.parametrize(
+    ("rule", "stack", "section", "change"),
+    [
+        ("addresses-too-few", SITE, "platform", {"bmcCidr": "10.30.0.0/30"}),
+        ("service-range", SITE, "platform", {"serviceCidr": "10.0.0.0/11", "managementCidr": "192.168.0.0/22"}),
+        ("run-context", sections("prod"), "training", {}),
+    ],
+)
+def test_remedies_that_name_a_range(rule: str, stack: dict[str, Any], section: str, change: dict[str, Any]) -> None:
+    """A range that is too small, one that is too large, a sequence that is too long."""
+    data = {**stack, section: {**stack[section], **change}}
+    if rule == "run-context":
+        run = {**data["training"]["runs"][0], "model": "llama-3-8b", "sequenceLength": 1_000_000}
+        data["training"] = {**data["training"], "runs": [run]}
+    assert rule in follow(data)
+
+
+@pytest.mark.parametrize("billion", [10_000, 100_000])
+def test_no_remedy_asks_for_more_restarts_than_a_run_may_have(billion: int) -> None:
+    """A run that fails 2,300 or 23,000 times is parted; the settings take 1,000 restarts."""
+    run = {"model": "llama-3-70b", "tokensBillion": billion, "restarts": 3}
+    changes = {f"training.runs.0.{key}": value for key, value in run.items()}
+    changes |= {"training.failuresPer1000NodeDays": 100, "training.runs.0.checkpoint": _SAVES}
+    found = [each for each in planned("prod", changes).findings if each.rule == "restarts-run-out"]
+    assert [each.remedy.partition(":")[0] for each in found] == ["a run may have 1000 restarts"]
+
+
+def test_no_remedy_asks_for_a_larger_network_than_there_may_be() -> None:
+    """A VPC of a /16 is the largest, and is not told to grow."""
+    found = planned("prod", {"platform.vpcCidr": "10.64.0.0/16", "pools.1.count": 2048}).findings
+    said = [each.remedy for each in found if each.rule == "subnet-size"]
+    assert said == ["take fewer nodes, or types that hold fewer pods"]
+
+
+_SAVES = {"everyMinutes": 30, "withinSeconds": 60}

@@ -1,20 +1,27 @@
-"""Proposals: the best of what a small catalogue has, each a stack file that plans."""
+"""Proposals: the best of what a small catalogue has, each a stack file that plans; the command."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import yaml
 
+from catalogue.model_types import Model
+from catalogue.models import MODELS
 from catalogue.tables import SHIPPED
 from catalogue.whole import Catalogue
+from planner.communication.group import Cluster
+from planner.interconnect import cluster_of
 from planner.plan import plan
 from planner.proposing import best as best_module
 from planner.proposing import candidates as candidates_module
+from planner.proposing.__main__ import main
 from planner.proposing.best import Proposal, Search, missed
+from planner.proposing.layouts import Space, shapes, timed
 from planner.proposing.question import Serving, Training, asked
 from planner.proposing.stack import text
 from settings.load import from_sections
-from tests.planner.stacks import TODAY
+from tests.planner.stacks import TODAY, planned
 
 COUNTS = (1, 2, 4, 8)
 TYPES = ("p5.48xlarge", "p5en.48xlarge", "p4d.24xlarge", "g6e.12xlarge")
@@ -125,3 +132,94 @@ def test_a_step_less_and_a_step_more_stand_beside() -> None:
         for step, longer in ((each.less, True), (each.more, False)):
             if step is not None and step.found is not None:
                 assert (step.found.days > days) is longer
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({}, "say what to train"),
+        ({"MODEL": "llama-3-8b", "SERVE": "llama-3-8b"}, "say what to train"),
+        ({**TRAIN, "MODEL": "llama-3-80b"}, "the catalogue has no model 'llama-3-80b'"),
+        ({**TRAIN, "TOKENS": ""}, "TOKENS is missing"),
+        ({**TRAIN, "TOKENS": "-5"}, "TOKENS is '-5'"),
+        ({**TRAIN, "DAYS": "nan"}, "DAYS is 'nan'"),
+        ({**TRAIN, "REGION": "mars-1"}, "there is no region 'mars-1'"),
+        ({**SERVE, "PROMPT": "8000", "ANSWER": "900"}, "lower PROMPT or ANSWER"),
+        ({**SERVE, "RPS": "1e99"}, "RPS is '1e99'"),
+    ],
+)
+def test_a_wrong_question_is_told_what_to_type(
+    words: dict[str, str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A08: a sentence on stderr and status 2."""
+    assert main(words, reduced(), TODAY) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_proposal_is_written_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A17: OUT is written with PICK's proposal, and a file that is there is left alone."""
+    file = tmp_path / "Pulumi.mine.yaml"
+    words = {**SERVE, "OUT": str(file), "PICK": "2"}
+    assert main(words, reduced(), TODAY) == 0
+    printed = capsys.readouterr().out
+    assert "more nodes" in printed
+    assert "limited by" in printed
+    written = file.read_text(encoding="utf-8")
+    assert "gpucluster:serving:" in written
+    assert "# replace" in written
+    assert main(words, reduced(), TODAY) == 2
+    assert "already exists" in capsys.readouterr().err
+    assert file.read_text(encoding="utf-8") == written
+    assert main({**words, "OUT": str(tmp_path / "nowhere" / "Pulumi.mine.yaml")}, reduced(), TODAY) == 2
+    assert "No such file or directory" in capsys.readouterr().err
+
+
+def test_what_does_not_fit_ends_with_status_1(capsys: pytest.CaptureFixture[str]) -> None:
+    """A17: the nearest miss and by how much."""
+    assert main({**TRAIN, "BUDGET": "100"}, reduced(), TODAY) == 1
+    out = capsys.readouterr().out
+    assert "nothing fits" in out
+    assert "USD over the budget" in " ".join(out.split())
+
+
+def test_words_that_make_exports_empty_are_as_if_nobody_said_them(capsys: pytest.CaptureFixture[str]) -> None:
+    """A08: `make propose SERVE=... RPS=10 TTFT=1` leaves PROMPT and the rest empty in the environment."""
+    empty = dict.fromkeys(("MODEL", "PROMPT", "ANSWER", "BUDGET", "REGION", "SPOT", "OUT", "PICK"), "")
+    assert main({**empty, **SERVE}, reduced(), TODAY) == 0
+    assert "best of" in capsys.readouterr().out
+
+
+def cluster(instance: str) -> Cluster:
+    """Nodes of an instance type as a training pool has them."""
+    found = cluster_of(planned("prod", {"pools.1.instanceType": instance}).pools["training"])
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("model", "instance"),
+    [("llama-3-8b", "p5.48xlarge"), ("llama-3-70b", "p4d.24xlarge"), ("gpt-oss-20b", "p5.48xlarge")],
+)
+def test_no_layout_is_faster_than_the_one_that_is_found(model: str, instance: str) -> None:
+    """C04 to C08: every layout of the space timed on 1, 3 and 8 nodes; the bounds of few nodes hold for more."""
+    row: Model = MODELS[model]
+    nodes = cluster(instance)
+    every = shapes(row, nodes.gpu, 8, 4096)
+    space = Space(every, row, nodes)
+    for count in (1, 3, 8):
+        found = space.fastest(8 * count)
+        rates = [one.step.tokens_per_s for shape in every if (one := timed(shape, row, nodes, 8 * count))]
+        assert (found is None) is (not rates), count
+        if found:
+            assert found.step.tokens_per_s == pytest.approx(max(rates), rel=1e-9), count
+
+
+def test_layouts_that_are_told_can_be_typed() -> None:
+    """C05: the degrees multiply up to the GPUs, for every size that is tried."""
+    row, nodes = MODELS["llama-3-8b"], cluster("p5.48xlarge")
+    space = Space(shapes(row, nodes.gpu, 8, 8192), row, nodes)
+    for count in (1, 2, 6):
+        found = space.fastest(8 * count)
+        assert found is not None
+        assert found.layout.world == 8 * count
+        assert found.step.tokens == found.job.micro_batch * found.job.accumulation * found.layout.data * 8192

@@ -21,8 +21,7 @@ from planner.reliability.checkpoints import (
 )
 from planner.reliability.mttf import failure_rate, mttf
 from planner.storage.need import RunIo, object_copy_seconds
-from planner.storage.s3 import copier_gb_per_s
-from planner.storage.tiers import LOCAL, OBJECTS, SHARED, checkpoint_tiers
+from planner.storage.tiers import LOCAL, OBJECTS, SHARED, checkpoint_tiers, copier_gb_per_s
 from planner.storage.types import RunStorage
 from tests.planner.faces.page.reading import read
 from tests.planner.stacks import planned, planned_metal, saving

@@ -9,7 +9,7 @@ from catalogue.models import MODELS
 from catalogue.tables import SHIPPED
 from planner.findings import Finding
 from planner.plan import AwsPlan
-from planner.serving.adapters import NO_ADAPTERS, RANKS, elements_per_rank, room_for
+from planner.serving.memory import NO_ADAPTERS, RANKS, elements_per_rank, room_for
 from tests.planner.stacks import planned
 
 SQL = {"name": "sql", "base": "llama-3-70b", "weights": "s3://acme-model-weights/sql", "rank": 16}

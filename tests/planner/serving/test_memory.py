@@ -21,7 +21,7 @@ from planner.serving.memory import (
     visible_gb,
     weights_bytes,
 )
-from planner.training.layout import tensor_degrees
+from planner.training.job import tensor_degrees
 
 LLAMA_70B = MODELS["llama-3-70b"]
 

@@ -1,9 +1,29 @@
-"""How long a replica takes to answer (IN04, Q04)."""
+"""A replica's life: start, requests, stop (IN04, Q04, J11)."""
+
+from typing import Any
 
 import pytest
 
 from catalogue.models import MODELS
-from planner.serving.startup import load_rate_gb_per_s, load_seconds, scale_up_seconds, startup_seconds
+from planner.findings import Finding, Severity
+from planner.plan import AwsPlan
+from planner.serving.startup import (
+    LEAVE_SECONDS,
+    TEARDOWN_SECONDS,
+    ClaimSource,
+    HubSource,
+    ObjectSource,
+    copy_seconds,
+    drain_seconds,
+    grace_seconds,
+    load_rate_gb_per_s,
+    load_seconds,
+    longest_stream_seconds,
+    scale_up_seconds,
+    source_of,
+    startup_seconds,
+)
+from tests.planner.stacks import planned
 
 WEIGHTS = MODELS["llama-3-70b"].weights_bytes
 
@@ -38,3 +58,97 @@ def test_weights_come_at_the_rate_of_the_slowest(
 ) -> None:
     """File system, the node's network, PCIe and the reading processes stand in one row."""
     assert load_rate_gb_per_s(shared, node, pcie, gpus) == slowest
+
+
+def _plan(**service: Any) -> AwsPlan:
+    return planned("prod", {f"serving.services.0.{key}": value for key, value in service.items()})
+
+
+def _found(rule: str, plan: AwsPlan) -> list[Finding]:
+    return [finding for finding in plan.findings if finding.rule == rule]
+
+
+def test_a_stream_of_full_length_takes_its_tokens_at_the_best_rate() -> None:
+    """8192 tokens at 24.5 tokens/s (4 x 864 GB/s over 141 GB) are 335 s."""
+    (service,) = planned("prod").services.values()
+    assert service.longest_stream_seconds == 335
+    assert longest_stream_seconds(100, 30) == 4
+
+
+@pytest.mark.parametrize(("longest", "drain"), [(5, 60), (100, 200), (400, 600)])
+def test_a_replica_gets_twice_that_within_bounds(longest: int, drain: int) -> None:
+    assert drain_seconds(longest) == drain
+    assert grace_seconds(drain) == LEAVE_SECONDS + drain + TEARDOWN_SECONDS
+
+
+def test_what_the_stack_file_says_counts() -> None:
+    (service,) = _plan(drainSeconds=1000).services.values()
+    assert (service.drain_seconds, service.grace_seconds) == (1000, 1030)
+
+
+def test_a_stream_that_outlives_its_replica_is_told_with_its_seconds_j11() -> None:
+    (finding,) = _found("stream-outlives-drain", _plan(drainSeconds=300))
+    assert finding.severity is Severity.WARNING
+    assert finding.path == "gpucluster:serving.services[0].drainSeconds"
+    assert "8192 tokens takes 335 s" in finding.sentence
+    assert "after 300 s" in finding.sentence
+    assert "set it to 335" in finding.remedy
+    assert _found("stream-outlives-drain", _plan(drainSeconds=335)) == []
+    assert _found("stream-outlives-drain", planned("prod")) == []
+
+
+@pytest.mark.parametrize(
+    ("service", "sentence"),
+    [
+        ({"maxNumSeqs": 512, "maxNumBatchedTokens": 511}, "is 511, and a batch of 512 requests takes a token of each"),
+        ({"maxNumSeqs": 512, "maxNumBatchedTokens": 512}, None),
+        (
+            {"chunkedPrefill": False, "maxNumBatchedTokens": 8191},
+            "is 8191, and without chunkedPrefill a prompt of",
+        ),
+        ({"chunkedPrefill": False, "maxNumBatchedTokens": 8192}, None),
+        ({"maxNumBatchedTokens": 2048}, None),
+    ],
+)
+def test_a_step_holds_its_batch_q02(service: dict[str, Any], sentence: str | None) -> None:
+    found = _found("batch-tokens", _plan(**service))
+    assert [sentence in finding.sentence for finding in found if sentence] == ([True] if sentence else [])
+    assert bool(found) == bool(sentence)
+
+
+def test_whole_prompts_are_warned_of_q02() -> None:
+    (finding,) = _found("prefill-whole", _plan(chunkedPrefill=False))
+    assert finding.severity is Severity.WARNING
+    assert _found("prefill-whole", planned("prod")) == []
+
+
+@pytest.mark.parametrize(
+    ("image", "refused"),
+    [
+        ("vllm/vllm-openai:v0.17.1", True),
+        ("vllm/vllm-openai:v0.18.0", False),
+        ("vllm/vllm-openai:v0.29.0", False),
+        ("mirror.team-a.net/vllm/vllm-openai:v0.9.2", True),
+        ("registry.team-a.net/ml/vllm-fork:1.0", False),
+    ],
+)
+def test_an_image_that_cannot_drain_is_refused_j11(image: str, refused: bool) -> None:
+    assert bool(_found("server-cannot-drain", _plan(image=image))) is refused
+
+
+def test_addresses_of_models() -> None:
+    assert source_of("s3://b/p") == ObjectSource(uri="s3://b/p")
+    assert source_of("cask://b/p") == ObjectSource(uri="cask://b/p")
+    assert source_of("pvc://legal/a/b") == ClaimSource(claim="legal", path="a/b")
+    assert source_of(f"hf://o/m@{'1' * 40}") == HubSource(repository="o/m", revision="1" * 40)
+
+
+def test_a_hub_gets_the_time_that_a_hub_takes_j17() -> None:
+    """141 GB at 0.1 GB/s are 1410 s, and twice that; a small model has what any copy has. A node comes on top.
+
+    From a bucket they are compared with their SHA256SUMS: 141 GB at 0.3 GB/s are 470 s, and twice that.
+    """
+    assert copy_seconds(f"hf://o/m@{'1' * 40}", 141e9, 600) == 2820 + 1800
+    assert copy_seconds(f"hf://o/m@{'1' * 40}", 1e9, 600) == 600 + 1800
+    assert copy_seconds("s3://b/p", 141e9, 600) == 600 + 940 + 1800
+    assert copy_seconds("pvc://legal/a", 141e9, 600) == 600 + 1800

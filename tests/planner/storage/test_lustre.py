@@ -1,4 +1,4 @@
-"""Lustre on on-premises servers."""
+"""Lustre and Ceph on on-premises servers, and redundancy."""
 
 import pytest
 from hypothesis import given
@@ -8,8 +8,8 @@ from catalogue.network_types import Link, NicRole
 from catalogue.servers import SERVERS
 from catalogue.storage_servers import STORAGE_SERVERS
 from planner.storage.limits import client_gb_per_s, network_gb_per_s, ports_needed, storage_link
-from planner.storage.redundancy import parse
-from planner.storage.servers import LustreServers, lnet, lustre_limits
+from planner.storage.servers import CephServers, LustreServers, ceph_limits, lnet, lustre_limits
+from planner.storage.types import Redundancy, parse, replicated, usable
 from tests.planner.storage.servers import storage_server
 
 
@@ -102,3 +102,116 @@ def test_more_hardware_is_never_slower(count: int, drives: int, clients: float, 
     written = lustre_limits(servers, clients_gb_per_s=clients, writing=True).gb_per_s
     assert written <= lustre_limits(servers, clients_gb_per_s=clients, writing=False).gb_per_s
     assert servers.usable_tb <= servers.raw_tb
+
+
+def _osd(count: int, redundancy: Redundancy, cards: int = 2) -> CephServers:
+    return CephServers(server=storage_server(cards=cards), count=count, redundancy=redundancy)
+
+
+@pytest.mark.parametrize(
+    ("redundancy", "hosts"), [(replicated(3), 3), (replicated(2), 3), (parse("4+2"), 6), (parse("8+3"), 11)]
+)
+def test_hosts(redundancy: Redundancy, hosts: int) -> None:
+    """G11, G20: each part on a host of its own, three at least; triple replication needs 3 hosts, 4+2 needs 6."""
+    assert _osd(1, redundancy).hosts_needed == hosts
+
+
+def test_capacity() -> None:
+    """G09: 6 hosts of 20 x 10 TB are 1,200 TB; three copies leave 400, 4+2 leaves 800; 85 % before Ceph warns."""
+    assert _osd(6, replicated(3)).raw_tb == 1200
+    assert _osd(6, replicated(3)).usable_tb == pytest.approx(340)
+    assert _osd(6, parse("4+2")).usable_tb == pytest.approx(680)
+
+
+def test_reading() -> None:
+    """G09: 6 hosts of 2 x 12.5 GB/s read 150 GB/s, less than their drives' 240."""
+    limits = ceph_limits(_osd(6, replicated(3)), clients_gb_per_s=1000, writing=False)
+    assert (limits.servers_network, limits.servers_drives, limits.gb_per_s) == (150, 240, 150)
+
+
+@pytest.mark.parametrize(
+    ("redundancy", "network", "drives"),
+    [(replicated(3), 50, 40), (parse("4+2"), 150 / 2.25, 80), (replicated(1), 150, 120)],
+)
+def test_writing(redundancy: Redundancy, network: float, drives: float) -> None:
+    """G09: hosts receive 3 bytes per byte with three copies, 1 + 5/4 with 4+2; drives write 3 and 1.5."""
+    limits = ceph_limits(_osd(6, redundancy), clients_gb_per_s=1000, writing=True)
+    assert limits.servers_network == pytest.approx(network)
+    assert limits.servers_drives == pytest.approx(drives)
+
+
+def test_clients_decide() -> None:
+    """G16: one client with 12.5 GB/s has no more, however large the cluster."""
+    assert ceph_limits(_osd(60, replicated(3)), clients_gb_per_s=12.5, writing=False).gb_per_s == 12.5
+
+
+@given(
+    count=st.integers(1, 500),
+    data=st.integers(1, 12),
+    parity=st.integers(0, 4),
+    clients=st.floats(0, 1e5),
+)
+def test_writing_never_beats_reading(count: int, data: int, parity: int, clients: float) -> None:
+    """G09: redundancy is written, not read; a further host never makes it slower; usable is at most raw."""
+    scheme = Redundancy(data=data, parity=parity)
+    servers = _osd(count, scheme)
+    write = ceph_limits(servers, clients_gb_per_s=clients, writing=True).gb_per_s
+    assert write <= ceph_limits(servers, clients_gb_per_s=clients, writing=False).gb_per_s
+    assert ceph_limits(_osd(count + 1, scheme), clients_gb_per_s=clients, writing=True).gb_per_s >= write
+    assert servers.usable_tb <= servers.raw_tb
+
+
+@pytest.mark.parametrize(
+    ("scheme", "raw", "left"),
+    [
+        (parse("8+2"), 48 * 16, 614.4),
+        (parse("8+2"), 48 * 15.36, 589.824),
+        (Redundancy(data=8, parity=2), 48 * 10, 384),
+        (replicated(3), 921.6, 307.2),
+        (parse("4+2"), 921.6, 614.4),
+        (replicated(1), 7, 7),
+    ],
+)
+def test_usable_capacity(scheme: Redundancy, raw: float, left: float) -> None:
+    """ST05, G20: 48 x 16 TB are 768 TB raw, of which 8+2 leaves 614; the others are raw x data / width by hand."""
+    assert usable(raw, scheme) == pytest.approx(left)
+
+
+def test_drives_are_not_their_capacity() -> None:
+    """ST04: four servers of 48 drives of 10 TB hold 1,920 TB raw, 480 each; 192 is the number of drives.
+
+    RAID-6 over 12 drives leaves 10 of 12: 1,600 TB.
+    """
+    one, four = (
+        LustreServers(server=storage_server(48), count=count, drives=48, redundancy=Redundancy(data=10, parity=2))
+        for count in (1, 4)
+    )
+    assert (one.raw_tb, four.raw_tb) == (480, 1920)
+    assert four.usable_tb == pytest.approx(1600)
+
+
+@pytest.mark.parametrize("text", ["8", "8+", "+2", "0+2", "8-2", "eight+2", "8+22", ""])
+def test_what_is_no_scheme(text: str) -> None:
+    """Text that is not DATA+PARITY is refused by name."""
+    with pytest.raises(ValueError, match="DATA"):
+        parse(text)
+
+
+def test_nothing_is_stored_without_data() -> None:
+    """A scheme has a part with data."""
+    with pytest.raises(ValueError, match="stores no data"):
+        Redundancy(data=0, parity=2)
+
+
+def test_names() -> None:
+    """Schemes read as people write them."""
+    assert [str(scheme) for scheme in (replicated(3), parse("8+2"))] == ["3 replicas", "8+2"]
+
+
+@given(raw=st.floats(0, 1e9), data=st.integers(1, 99), parity=st.integers(0, 9))
+def test_usable_is_never_more_than_raw(raw: float, data: int, parity: int) -> None:
+    """ST05: redundancy only takes capacity, and more parity takes more."""
+    left = usable(raw, Redundancy(data=data, parity=parity))
+    assert left <= raw
+    assert usable(raw, Redundancy(data=data, parity=parity + 1)) <= left
+    assert usable(raw, Redundancy(data=data + 1, parity=parity)) >= left * (1 - 1e-12)

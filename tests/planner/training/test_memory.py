@@ -8,8 +8,14 @@ from hypothesis import strategies as st
 
 from catalogue.models import MODELS
 from planner.training.job import Gradients, Job, Layout, Precision, Sharding
-from planner.training.memory import training_memory
-from planner.training.states import bytes_per_parameter, largest_stage, lora_parameters, sharded, states_per_gpu
+from planner.training.memory import (
+    bytes_per_parameter,
+    largest_stage,
+    lora_parameters,
+    sharded,
+    states_per_gpu,
+    training_memory,
+)
 
 LLAMA_70B = MODELS["llama-3-70b"]
 TP8_DP8 = Layout(tensor=8, data=8)

@@ -6,14 +6,13 @@ from catalogue.network_types import Link, NicGroup, Switch
 from catalogue.units import gbyte_per_s
 from planner.draft import MetalDraft, metal_rule, metal_warning
 from planner.fabric.cabling import Span
-from planner.fabric.design import node_gbyte_per_s
 from planner.fabric.optics import kinds, longest_m
 from planner.fabric.plan import compute_cards
 from planner.fabric.ports import radix
 from planner.findings import Observation
 from planner.pool_types import MetalPoolPlan
 from planner.rules.known import placed_runs
-from planner.rules.metal.fabric.joined import cards_of, joined, switch_of
+from planner.rules.metal.fabric.service import cards_of, joined, switch_of
 from planner.wording import one_of
 from settings.workloads import TrainingRun
 
@@ -79,7 +78,6 @@ def fabric_idle_rate(_: MetalDraft, pool: MetalPoolPlan, group: NicGroup, switch
     nic, port = group.nic, radix(switch, group.nic)
     if nic.gbit_per_s < port.gbit_per_s:
         yield Observation(
-            path="",
             sentence=f"{nic.name} of {pool.hardware} has {nic.gbit_per_s} of the {port.gbit_per_s} Gb/s of a port "
             f"of {switch.name}, and needs cables from {switch.generation.upper()} to {nic.generation.upper()}",
             remedy=f"take cards of {port.gbit_per_s} Gb/s, or a switch of {nic.gbit_per_s} Gb/s",
@@ -97,7 +95,7 @@ def few_cards(_: MetalDraft, pool: MetalPoolPlan) -> Iterable[Observation]:
     """Every GPU has a card, or gradients of several GPUs pass through one."""
     nic = compute_cards(pool)[0].nic
     if pool.rails < pool.gpus_per_node:
-        have, could = (node_gbyte_per_s(ports, nic.gbit_per_s) for ports in (pool.rails, pool.gpus_per_node))
+        have, could = (gbyte_per_s(ports * nic.gbit_per_s) for ports in (pool.rails, pool.gpus_per_node))
         yield Observation(
             path="server",
             sentence=f"{pool.hardware} has {pool.rails} x {nic.gbit_per_s} Gb/s ({have:g} GB/s one way) for "
@@ -139,7 +137,6 @@ def rdma_devices(draft: MetalDraft, pool: MetalPoolPlan, group: NicGroup) -> Ite
     others = [other.nic.name for other in pool.server.nics if other is not group and other.nic.rdma]
     if not group.hcas and others:
         yield Observation(
-            path="",
             sentence=f"the device names of {pool.hardware}'s {group.count} {group.nic.name} are not known, so NCCL "
             f"would use {others[0]} as well",
             remedy="add hcas in the order of the GPUs, as ibdev2netdev shows them, to a row of your own",

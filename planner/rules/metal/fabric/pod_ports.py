@@ -6,7 +6,7 @@ from ipaddress import IPv4Address, IPv4Network
 from planner.draft import MetalDraft, metal_rule
 from planner.fabric.plan import joins, per_port, prefix_for_rails, rail_networks
 from planner.findings import Observation
-from planner.rules.metal.fabric.joined import ask_of, cards_of
+from planner.rules.metal.fabric.service import ask_of, cards_of
 from planner.rules.metal.machines import ranges
 
 MOST_VFS = 16

@@ -1,11 +1,15 @@
-"""What the fabric needs to run: a subnet manager, lossless Ethernet, addresses, switches that reduce."""
+"""What the fabric needs to run: a subnet manager, lossless Ethernet, addresses, switches that are there and reduce."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from catalogue.network_types import NicGroup, Switch
 from planner.draft import MetalDraft, metal_rule
-from planner.fabric.plan import prefix_for_rails, rail_networks
+from planner.fabric.design import FabricDesign, names
+from planner.fabric.plan import Asked, asked, compute_cards, joins, prefix_for_rails, rail_networks
+from planner.fabric.topology import Growth
 from planner.findings import Observation
-from planner.rules.metal.fabric.joined import ask_of, switch_of
+from planner.pool_types import MetalPoolPlan
+from planner.rules.known import known_pools
 
 
 @metal_rule("E04", formula="pfc and ecn, if kind = roce", source="NVIDIA recommended network configuration for RoCE v2")
@@ -145,3 +149,77 @@ def sharp_switch(draft: MetalDraft) -> Iterable[Observation]:
         remedy=f"remove the key{', or take one of ' + ', '.join(able) if able else ''}",
         subject=switch.name,
     )
+
+
+@metal_rule(
+    "E15",
+    formula="names and GUIDs of inventory.switches are each of one switch of the cable list",
+    source="make plan TABLE=cables: what is printed on the cables' labels",
+)
+def fabric_switch_unnamed(draft: MetalDraft) -> Iterable[Observation]:
+    """A switch that is called otherwise than the cable list calls it, or twice, would not be found by its labels."""
+    inventory, growth = draft.settings.inventory, growth_of(draft)
+    if inventory is None:
+        return
+    there = _switches(growth.at_maximum) if growth else set()
+    seen: set[str | int] = set()
+    for each in inventory.switch_members():
+        path = f"inventory.switches[{each.place}]"
+        if each.name not in there:
+            yield Observation(
+                path=f"{path}.name",
+                sentence=f"the fabric has no switch {each.name}",
+                remedy=f"call switches as the cable list does: {_some(there)}",
+                subject=each.name,
+            )
+        for key, value in (("name", each.name), ("guids", each.guid)):
+            if value in seen:
+                shown = f"{value:#018x}" if isinstance(value, int) else value
+                yield Observation(
+                    path=f"{path}.{key}",
+                    sentence=f"two switches have {shown}",
+                    remedy="correct one of the two",
+                    subject=each.name,
+                )
+            if value is not None:
+                seen.add(value)
+
+
+def _switches(design: FabricDesign) -> set[str]:
+    planes = [names(design, plane=plane) for plane in range(design.planes)]
+    return {name for named in planes for name in (*named.leaves, *named.spines, *named.cores)}
+
+
+def _some(there: set[str]) -> str:
+    first = sorted(there)[:3]
+    return (
+        f"{', '.join(first)} and {len(there) - len(first)} more (make plan TABLE=cables)" if first else "there are none"
+    )
+
+
+def switch_of(draft: MetalDraft) -> Switch | None:
+    """The fabric's switch, None where the catalogue does not have it."""
+    return draft.catalogue.switches.get(draft.settings.fabric.switch)
+
+
+def ask_of(draft: MetalDraft) -> Asked | None:
+    """What the settings ask of the fabric, None where no node joins one."""
+    return asked(draft.settings.fabric, draft.pools, draft.catalogue.switches)
+
+
+def growth_of(draft: MetalDraft) -> Growth | None:
+    """The fabric, None where there is none or it cannot be built."""
+    ask = ask_of(draft)
+    return ask.growth() if ask else None
+
+
+def joined(draft: MetalDraft) -> Iterator[tuple[str, MetalPoolPlan]]:
+    """Pools on the fabric, each with its settings path."""
+    return ((path, plan) for path, _, plan in known_pools(draft) if joins(plan))
+
+
+def cards_of(draft: MetalDraft) -> Iterator[tuple[str, MetalPoolPlan, NicGroup]]:
+    """Compute cards on the fabric, each with the settings path of its pool's server."""
+    for path, pool in joined(draft):
+        for group in compute_cards(pool):
+            yield f"{path}.server", pool, group

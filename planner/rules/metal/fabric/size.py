@@ -10,7 +10,7 @@ from planner.fabric.ports import leaf_split
 from planner.fabric.topology import most_nodes
 from planner.findings import Observation
 from planner.pool_types import MetalPoolPlan
-from planner.rules.metal.fabric.joined import ask_of, growth_of, joined
+from planner.rules.metal.fabric.service import ask_of, growth_of, joined
 from planner.storage.limits import in_use
 
 _SUPERPOD = "NVIDIA DGX SuperPOD reference architecture, compute fabric"

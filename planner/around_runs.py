@@ -1,0 +1,188 @@
+"""What is around runs: datasets, the tracker, pipelines that start them, and what follows their end."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil
+from typing import Literal
+
+from catalogue.units import MIB_PER_GIB, SECONDS_PER_HOUR, gib
+from planner.nodes import pod_share
+from planner.pool_types import PoolPlan
+from planner.storage.tiers import SCHEDULED_SECONDS
+from planner.storage.types import StoragePlan
+from planner.workload_types import FollowUpPlan, PodResources
+from settings.workloads import Dataset, Training, TrainingRun
+
+_SLACK = 2
+"""A copy may take twice as long as it should before it counts as one that will never end."""
+
+_SPARE = 1.1
+"""How much more than a dataset its own volume may hold: a copy ends where the volume does."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetPlan:
+    """A dataset of `gb` decimal GB. `copy_s` is what one copier should take from `source`, and `copy_seconds` what it
+    may take in all, waiting for a node included, in whole hours, so that few changes of the nodes change the copy. Both
+    are 0 where there is nothing to copy. Runs read it as of the `snapshot`, None as it is.
+    """
+
+    name: str
+    source: str | None
+    gb: float
+    copy_s: int
+    copy_seconds: int
+    snapshot: str | None = None
+
+    @property
+    def own_gib(self) -> int | None:
+        """The size of the volume that it has for itself, None where it lies among others."""
+        return ceil(gib(self.gb) * _SPARE) if self.snapshot is not None else None
+
+
+def dataset_sizes(training: Training) -> dict[str, float]:
+    """Decimal GB by name."""
+    return {each.name: each.gb for each in training.datasets}
+
+
+def plan_datasets(training: Training, storage: StoragePlan | None) -> dict[str, DatasetPlan]:
+    """The datasets by name, at the rate of the object store's copier where that is known.
+
+    One that no run reads is copied too: data may come before the GPU nodes that wait for it.
+    """
+    rate = storage.object_gb_per_s if storage else None
+
+    def planned(each: Dataset) -> DatasetPlan:
+        seconds = ceil(each.gb / rate) if each.source and rate else 0
+        hours = ceil((_SLACK * seconds + SCHEDULED_SECONDS) / SECONDS_PER_HOUR)
+        budget = hours * SECONDS_PER_HOUR if each.source else 0
+        return DatasetPlan(
+            name=each.name,
+            source=each.source,
+            gb=each.gb,
+            copy_s=seconds,
+            copy_seconds=budget,
+            snapshot=each.snapshot,
+        )
+
+    return {each.name: planned(each) for each in training.datasets}
+
+
+MLFLOW_REQUEST, DATABASE_REQUEST = (500, 2048), (250, 1024)
+"""Millicores and MiB that the tracker and its database ask for: two workers of about half a GiB each (assumed)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MlflowPlan:
+    """MLflow in the cluster: its database on a volume of `gib`, copied to the object store every `backup_s`."""
+
+    gib: int
+    backup_s: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WandbPlan:
+    """Weights & Biases at `host`; None where it, or the stack, has a name for what runs are told below."""
+
+    host: str
+    entity: str | None
+    project: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrackingPlan:
+    """Where runs tell how they get on. `secret` of the stack is the database's password, or the key of `wandb`.
+
+    Exactly one of `mlflow` and `wandb` is there, none of a kind that is refused.
+    """
+
+    kind: Literal["mlflow", "wandb", "neptune"]
+    secret: str
+    mlflow: MlflowPlan | None = None
+    wandb: WandbPlan | None = None
+
+
+def plan_tracking(training: Training) -> TrackingPlan | None:
+    """The tracker; None without the section."""
+    said = training.tracking
+    if said is None:
+        return None
+    mlflow = wandb = None
+    if said.kind == "mlflow":
+        backup = None if said.backup_hours is None else said.backup_hours * SECONDS_PER_HOUR
+        mlflow = MlflowPlan(gib=said.gib, backup_s=backup)
+    if said.kind == "wandb":
+        wandb = WandbPlan(host=said.host, entity=said.entity, project=said.project)
+    return TrackingPlan(kind=said.kind, secret=said.key, mlflow=mlflow, wandb=wandb)
+
+
+def has_mlflow(training: Training) -> bool:
+    """Whether a tracker runs in the cluster."""
+    return training.tracking is not None and training.tracking.kind == "mlflow"
+
+
+@dataclass(frozen=True, kw_only=True)
+class UploadPlan:
+    """The compiled pipeline of a file beside the stack file."""
+
+    name: str
+    file: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PipelinesPlan:
+    """MySQL on a volume of `gib` whose password is `secret` of the stack; steps may make jobs of `runs`. With
+    `sandbox` pods of steps run in gVisor.
+    """
+
+    secret: str
+    gib: int
+    uploads: tuple[UploadPlan, ...]
+    runs: tuple[str, ...]
+    sandbox: bool = False
+
+
+def plan_pipelines(training: Training) -> PipelinesPlan | None:
+    """The pipelines; None without the section."""
+    said = training.pipelines
+    if said is None:
+        return None
+    uploads = tuple(UploadPlan(**each.model_dump()) for each in said.uploads)
+    return PipelinesPlan(**said.model_dump(include={"secret", "gib", "runs", "sandbox"}), uploads=uploads)
+
+
+LOOK_S = 900
+"""How often it is asked whether a run has ended."""
+
+
+def plan_follow_ups(run: TrainingRun, pools: Mapping[str, PoolPlan]) -> tuple[FollowUpPlan, ...]:
+    """Those whose pool is planned and has GPUs enough on a node, in the order of the settings."""
+    found = []
+    for each in run.follow_ups:
+        pool = pools.get(each.pool)
+        if pool is None or each.gpus > pool.gpus_per_node:
+            continue
+        cpu, memory = pod_share(
+            pool.allocatable_cpu_millicores, pool.allocatable_memory_mib, each.gpus, pool.gpus_per_node
+        )
+        found.append(
+            FollowUpPlan(
+                name=each.name,
+                pool=each.pool,
+                queue=each.queue,
+                image=each.image or run.image,
+                script=each.script,
+                after_end=each.every_hours is None,
+                every_s=each.every_hours * SECONDS_PER_HOUR if each.every_hours is not None else LOOK_S,
+                deadline_s=round(each.deadline_hours * SECONDS_PER_HOUR),
+                keep_s=each.keep_hours * SECONDS_PER_HOUR,
+                pod=PodResources(
+                    gpus=each.gpus,
+                    efa=0,
+                    cpu_millicores=cpu,
+                    memory_mib=memory,
+                    shm_mib=min(run.shm_gib * MIB_PER_GIB, memory // 2),
+                ),
+            )
+        )
+    return tuple(found)
