@@ -41,7 +41,9 @@ def test_a_service_that_nobody_answers_fails_up(
     def opened(*given: object) -> SimpleNamespace:
         screen, meter = given[-2:]
         watching = Watching("c", "http://prometheus-operated.m:9090", Path("/s/proxy.url"), [])
-        shown = SimpleNamespace(looks=lambda *given: [" ".join(given)], typed=lambda *words: " ".join(("type", words[0], *words[2:])))
+        shown = SimpleNamespace(
+            looks=lambda *given: [" ".join(given)], typed=lambda *words: " ".join(("type", words[0], *words[2:]))
+        )
         return SimpleNamespace(
             console=screen,
             meter=meter,
