@@ -1,4 +1,4 @@
-"""Runs that are to stay below one switch: what can keep them there, and where they would wait for ever."""
+"""Runs that must stay below one switch: what can place them there, and when they would never start."""
 
 from collections.abc import Iterable
 
