@@ -1,4 +1,4 @@
-"""Commands that ask a few questions and write a stack file: what `make new` and `make lab` have in common."""
+"""Asks a few questions and writes a stack file; shared by `make new` and `make lab`."""
 
 import argparse
 import re

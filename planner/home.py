@@ -1,4 +1,4 @@
-"""Where people keep their own files: a directory of EFS for each namespace that people work in."""
+"""Home directories: a directory of EFS for each namespace that people work in."""
 
 from dataclasses import dataclass
 

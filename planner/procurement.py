@@ -1,4 +1,4 @@
-"""The procurement checklist: what follows from the stack, what a person has to confirm, and what nobody has said."""
+"""The procurement checklist: what the stack determines, what a person has to confirm, and what is open."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Which training runs a change ends: their jobs are immutable, so that another plan of one is another job."""
+"""Training runs that a change stops: jobs are immutable, so a changed job is deleted and created again."""
 
 import json
 from collections.abc import Iterator, Mapping

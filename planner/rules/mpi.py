@@ -1,4 +1,4 @@
-"""Runs that MPI starts: what they cannot be, and where they cannot be tried."""
+"""Runs started by MPI: unsupported combinations, and where they cannot be rehearsed."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""People at the pages of the cluster: whether the page is there, whether the issuer is reached, what a group sees."""
+"""Pages for people: whether the page exists, whether its issuer is reachable, what a group may see."""
 
 from collections.abc import Iterable, Iterator
 

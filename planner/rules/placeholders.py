@@ -1,4 +1,4 @@
-"""Values that documentation uses and nobody owns: they have to be replaced."""
+"""Example values of the documentation that have to be replaced."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping

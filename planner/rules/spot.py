@@ -1,4 +1,4 @@
-"""Pools of node groups on spot: what else their nodes may be, and who asks for it."""
+"""Spot pools in node groups: alternative types, and the fallback."""
 
 from __future__ import annotations
 

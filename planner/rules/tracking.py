@@ -1,4 +1,4 @@
-"""Trackers: those that are no more, and those that a run cannot tell."""
+"""Trackers that no longer exist, or that a run cannot reach."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Runs by Kubeflow Trainer v2: what they cannot be, and that nothing serves them unless somebody installed it."""
+"""Runs by Kubeflow Trainer v2: unsupported options, and whether its controller is installed."""
 
 from collections.abc import Iterable
 

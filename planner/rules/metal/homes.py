@@ -1,4 +1,4 @@
-"""NFS: the machine that serves people's own files, and what is not for NFS."""
+"""NFS: the server of home directories, and data that does not belong on NFS."""
 
 from collections.abc import Iterable
 

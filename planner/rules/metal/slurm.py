@@ -1,4 +1,4 @@
-"""Machines that are Slurm's: what its daemons need that nodes of Kubernetes get otherwise."""
+"""Machines of Slurm: needs of its daemons that Kubernetes nodes meet in another way."""
 
 from collections.abc import Iterable
 

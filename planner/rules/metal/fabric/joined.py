@@ -1,4 +1,4 @@
-"""What several rules about the fabric look at."""
+"""Values that several rules about the fabric share."""
 
 from collections.abc import Iterator
 
