@@ -14,7 +14,7 @@ STACK ?= dev
 TYPED := STACK SITE BASE REAL CLEAR RESTORE YES ARGS SERVICE RPS SECONDS NODE WHAT GPU TARGET PYTHON FORMAT TABLE OUT SET EXPLAIN \
   BUDGET HOURS AGAINST PRESET ACCOUNT PROMETHEUS IN ADDRESS REGISTRIES \
   EXPERIMENT TO CSV WHOLE DEPLOYED ASKED REGION PROFILE REMOVE CONFIRM CONTEXT \
-  SERIAL FABRIC ERRORS IMAGE DOCKERFILE SIGN_WITH \
+  SERIAL FABRIC ERRORS IMAGE DOCKERFILE SIGN_WITH VERBOSE \
   MODEL TOKENS DAYS SERVE TTFT PROMPT ANSWER SPOT PICK
 $(foreach name,$(TYPED),$(eval $(name) ?=)$(eval override $(name) := $$(value $(name))))
 export $(TYPED)
@@ -129,8 +129,8 @@ destroy-plan: setup ## show what a destroy of STACK would leave, why, its price 
 
 ##@ Rehearsal: apply a stack offline, without an account
 
-up: setup ## apply STACK (default: dev) offline and leave it running
-	@$(WITH_ARGS) $(REHEARSAL) up $(WHICH)
+up: setup ## apply STACK (default: dev) offline and leave it running; VERBOSE=1 lists all that was made
+	@$(WITH_ARGS) $(REHEARSAL) up $(WHICH) $(if $(VERBOSE),--verbose)
 
 status: setup ## show nodes, gangs and services of the running rehearsal, and what is missing
 	@$(REHEARSAL) status $(WHICH)
@@ -152,7 +152,7 @@ down: setup ## destroy STACK, prove that nothing is left, stop everything
 
 rehearse: setup ## check policies, apply, assert, preview without changes, destroy
 	@$(RUN) tests.graph "$$STACK"
-	@$(REHEARSAL) rehearse $(WHICH)
+	@$(REHEARSAL) rehearse $(WHICH) $(if $(VERBOSE),--verbose)
 
 preview: setup ## check policies and preview what the tree changes in STACK; BASE=<git ref> compares with that revision
 	@$(RUN) tests.graph "$$STACK"

@@ -1,4 +1,4 @@
-"""Words of a stack file or of a command as sentences about them repeat them."""
+"""Quotes words of a stack file or command in error messages."""
 
 from unicodedata import name
 

@@ -1,4 +1,4 @@
-"""Reads what a registry or a chart repository sends, as far as such a stranger may say where to read.
+"""Downloads from registries and chart repositories, limited in size, protocol and hosts.
 
 Python's own opener reads `file:`, `ftp:` and `data:` addresses, follows redirects to plain HTTP and to any host, and
 reads without an end. Here an address is https (plain HTTP on this machine only, as Docker has it), redirects too,

@@ -1,4 +1,4 @@
-"""Prices of what a cluster needs beside its machines, approximate: cables, modules, racks, batteries, coolant loops.
+"""Approximate prices of a cluster's other parts: cables, modules, racks, batteries, coolant loops.
 
 Nobody publishes list prices of most of these; the ranges are those of resellers' pages and public budgets.
 """

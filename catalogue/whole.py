@@ -1,4 +1,4 @@
-"""The catalogue as one: row types come from `types`, then `network_types`, then `metal_types`, and end here."""
+"""The whole catalogue: row types come from `types`, then `network_types`, then `metal_types`, and end here."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

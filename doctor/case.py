@@ -1,4 +1,4 @@
-"""What is examined: a stack, its plan and the present, and which of the account's resources are the stack's own."""
+"""What a check gets: a stack, its plan, the current time, and which resources of the account are the stack's."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Who asks, in which account."""
+"""Which identity and account the credentials belong to."""
 
 from collections.abc import Iterable
 

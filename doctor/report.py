@@ -1,4 +1,4 @@
-"""Results for people, and for programs."""
+"""Results as text and as JSON."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Buckets that weights and datasets come from: that they exist, whose they are, where they lie, and their keys."""
+"""Buckets of weights and datasets: whether they exist, their owner, region and key."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What stands already of the stack: addresses left in its subnets, its file systems."""
+"""Resources of the stack that exist already: free addresses in its subnets, its file systems."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""How much of a quota is taken by what is not the stack's, in the quota's own unit."""
+"""How much of a quota other stacks use, in the quota's unit."""
 
 import re
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""What stays of the rules that kube-prometheus-stack brings: nothing alerts twice, and nothing that is always so.
+"""Which of kube-prometheus-stack's rules are kept: those that no rule here repeats and that do not always fire.
 
 Names are those of chart 88.5.3. Its groups about a control plane that is not scraped are switched off where it is known
 what is scraped; here are single alerts.

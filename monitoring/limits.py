@@ -1,4 +1,4 @@
-"""What the plan expects of a stack, as rules and panels compare with it."""
+"""The plan's expectations, for rules and panels."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What a training run tells Prometheus of itself: names, types and meanings that a script keeps to.
+"""Metrics that a training script exports: names, types and meanings.
 
 Nothing beside the script knows its steps, its tokens and its loss. Where the stack file gives a run a `metricsPort`,
 the process of rank 0 answers `/metrics` there, which the environment tells it as METRICS_PORT; the others tell nothing.

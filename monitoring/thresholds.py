@@ -1,4 +1,4 @@
-"""Numbers that alerts compare with. None is without its source: where it comes from is part of the number (ST17)."""
+"""Thresholds of alerts, each with its source (ST17)."""
 
 from dataclasses import dataclass
 

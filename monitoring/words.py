@@ -1,4 +1,4 @@
-"""What a process says when it fails, by the row of the table of failures that it is a sign of.
+"""Recognises a failure by a process' output, for each row of the table of failures.
 
 Rows stand in the order in which they explain each other: of ranks that fail together, the one whose words stand first
 here is taken for the cause, the others for what follows from it. Words alone do not prove a sick machine: the row's

@@ -1,4 +1,4 @@
-"""A connection to a management controller: whom it must prove to be, and who asks it.
+"""A connection to a management controller: how its certificate is verified, and which account is used.
 
 A password goes to a controller only after its certificate was compared, and is tried once: controllers lock an account
 or an address out after a few that are wrong.

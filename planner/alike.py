@@ -1,4 +1,4 @@
-"""What is planned alike on AWS and on on-premises racks, and how a draft becomes a plan."""
+"""Planning that is the same on AWS and on premises: the workloads of a draft, and how a draft becomes a plan."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields

@@ -1,4 +1,4 @@
-"""What a run comes to: the time of a step, and what its tokens and its failures make of it."""
+"""A run's duration and cost: the time of a step, tokens, and failures."""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,4 @@
-"""What measures a pool's nodes before its runs come: as which pod, in which image, and what is demanded."""
+"""The gate of a pool: its pod, its image, and the results that it requires."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

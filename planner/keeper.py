@@ -1,4 +1,4 @@
-"""What ends a stack by itself, and puts its GPU pools to sleep: the numbers that it goes by."""
+"""The keeper's numbers: when a stack ends, and when its GPU pools are scaled to zero."""
 
 from __future__ import annotations
 

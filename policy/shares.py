@@ -102,7 +102,7 @@ def jobs_name_their_queue(graph: Graph) -> Iterator[Finding]:
     remedy="raise the queue's capability to what its largest gang takes, or leave the resource out of it",
 )
 def queues_hold_their_gangs(graph: Graph) -> Iterator[Finding]:
-    """A queue's capability is at least what each of its gangs takes at once: less, and the gang waits for ever."""
+    """A queue's capability is at least what each of its gangs takes at once: with less, the gang never starts."""
     queues = {metadata_of(each).get("name"): each for each in graph.of_type("Queue") if is_kubernetes(each)}
     taken: dict[tuple[str, str, str], int] = {}
     for pod in pods(graph):

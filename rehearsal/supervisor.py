@@ -32,7 +32,7 @@ from rehearsal.racks.keeper import HallKeeper
 
 log = logging.getLogger(__name__)
 
-START_TIMEOUT = 60.0
+START_TIMEOUT = 180.0
 STOP_GRACE = 60.0
 # Variables that lead to accounts and clusters of the user's own.
 OWN = ("AWS_", "KUBE", "PULUMI_")
@@ -132,8 +132,9 @@ def _await_start(place: SiteDirectory, process: Process) -> Site:
         if not process.running():
             raise StartError(f"the rehearsal's supervisor ended:\n{process.last_words()}")
         if time.monotonic() > deadline:
-            words = process.last_words() + "\n" + last_lines(place.log("cloud"))
-            raise StartError(f"the rehearsal's AWS account does not answer after {START_TIMEOUT:.0f} s:\n{words}")
+            words = "\n".join(filter(None, (process.last_words(), last_lines(place.log("cloud")))))
+            why = f":\n{words}" if words else ": the machine may be busy; run the same command again"
+            raise StartError(f"the rehearsal's AWS account does not answer after {START_TIMEOUT:.0f} s{why}")
         pause.wait(0.05)
 
 

@@ -1,4 +1,4 @@
-"""A stack that ends by itself, rehearsed past its end: its own function, on its own schedule, under a clock moved on.
+"""A stack that ends by itself, rehearsed past its end: the keeper runs on its schedule, with the clock set forward.
 
 What is left is counted through AWS' own APIs, not by what made or removed it: everything that is billed by the hour in
 the region, whatever its tags, and everything that is meant to last.

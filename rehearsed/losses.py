@@ -1,4 +1,4 @@
-"""What a training run loses when its job is deleted: all since its newest checkpoint, as its environment tells."""
+"""What a deleted training job loses: everything since its newest checkpoint, by the job's environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How vLLM works off requests: a queue, a batch that decodes in step, prefills in between, a KV cache. Pure.
+"""How vLLM processes requests: a queue, a batch that decodes in step, prefills in between, a KV cache. Pure.
 
 The model, whose numbers are those of `Speed` and `Shape` and of nothing measured here:
 

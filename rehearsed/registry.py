@@ -1,4 +1,4 @@
-"""What is in the images that runs name: a vendor's by what is known of it, one's own by what the stack file says of it.
+"""Contents of the images that runs name: vendors' images from known facts, a site's own from its stack file.
 
 A stack file's rows in `catalogue.images` are its owner's word about images that the owner built, as its buckets are the
 owner's; of a vendor's image it cannot change what is there.

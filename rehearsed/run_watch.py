@@ -1,4 +1,4 @@
-"""What `run-watch` has found, as it is kept in the cluster."""
+"""What `run-watch` recorded in the cluster."""
 
 from __future__ import annotations
 

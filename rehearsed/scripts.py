@@ -1,4 +1,4 @@
-"""Containers whose own script runs: it asks the real API server, and others by the cluster's proxy.
+"""Containers whose real script runs: it calls the real API server, and other servers through the cluster's proxy.
 
 What a script waits for by its command line it waits for in the kubelet's faster time, as simulated processes live by
 that.

@@ -1,4 +1,4 @@
-"""Secrets that a stack file's sections read: keys of the file, but for those that somebody keeps outside of it."""
+"""Secrets that a stack file's sections read, except those kept in a store outside of it."""
 
 from __future__ import annotations
 

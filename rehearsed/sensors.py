@@ -1,4 +1,4 @@
-"""What reads controllers in a rehearsal, where there are none: nobody dials the addresses that the stack file names.
+"""The pod that reads management controllers. A rehearsal has none, so it connects to nothing.
 
 The script itself meets an emulated controller in tests/rehearsed/test_machine_sensors.py.
 """

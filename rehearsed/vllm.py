@@ -1,4 +1,4 @@
-"""vLLM's OpenAI-compatible server: ready when its weights are loaded, dead when it was asked for the impossible.
+"""vLLM's OpenAI-compatible server: ready when its weights are loaded, failed if its arguments are impossible.
 
 Source: vLLM's engine arguments (`vllm serve MODEL`, `--model`, `--tensor-parallel-size`, `--host`, `--port` 8000); what
 it answers once the engine is up is in `openai.py`. Load times are those of life and run faster by the kubelet's time

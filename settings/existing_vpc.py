@@ -1,4 +1,4 @@
-"""A VPC that somebody else made, for a stack that makes none of its own."""
+"""An existing VPC, for a stack that creates none."""
 
 from collections.abc import Iterator
 from ipaddress import IPv4Network

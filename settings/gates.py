@@ -1,4 +1,4 @@
-"""What measures nodes before runs come to them."""
+"""Gates: measurements of nodes before runs start there."""
 
 from typing import Annotated, Self
 

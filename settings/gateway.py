@@ -1,4 +1,4 @@
-"""The way in for callers from outside: who is published to whom, and who signs the certificates."""
+"""The gateway for callers from outside: which networks may call which services, and how certificates are issued."""
 
 from typing import Annotated, Literal, Self
 

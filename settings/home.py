@@ -1,4 +1,4 @@
-"""Where people keep their own files: a directory for each namespace, mounted by its claim `home`."""
+"""Home directories: one for each namespace, mounted by its claim `home`."""
 
 from typing import Annotated, Literal
 

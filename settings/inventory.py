@@ -1,4 +1,4 @@
-"""The machines of a site, one by one or as ranges: where each is, which key it shows, what it is called in its rack.
+"""The machines of a site, singly or as ranges: addresses, SSH host keys, positions in racks.
 
 A range says `dgx-[01-08]` once. Its other values count along: `10.20.0.[21-28]` has an address for each.
 """

@@ -1,4 +1,4 @@
-"""What a stack file says about its own end, and about the hours in which nobody uses it."""
+"""When a stack ends by itself, and when its GPU pools are scaled to zero."""
 
 from typing import Annotated, Literal, Self
 from zoneinfo import available_timezones

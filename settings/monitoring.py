@@ -1,4 +1,4 @@
-"""What is watched, how long it is kept, and who is told. Without the section there is no Prometheus."""
+"""What is monitored, how long data is kept, and who is notified. Without the section there is no Prometheus."""
 
 from typing import Annotated, Literal, Self
 

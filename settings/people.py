@@ -1,4 +1,4 @@
-"""People at the pages of the cluster: who says who they are (OpenID Connect), and which groups see which page."""
+"""Single sign-on for the cluster's pages: the OpenID Connect issuer, and which groups see which page."""
 
 from collections.abc import Iterable
 from typing import Annotated, Literal, Self

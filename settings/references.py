@@ -3,6 +3,7 @@
 Works on the data as written, before it is validated: what has the wrong shape is skipped here and explained there.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -12,6 +13,7 @@ from settings.sections import Path
 from settings.service_references import published, shared_keys
 from settings.slurm_references import given_to_slurm, of_slurm
 from settings.teams import about_teams
+from settings.types import NAME
 
 Problem = tuple[Path, str]
 
@@ -187,7 +189,8 @@ def _sourceless(platform: Any, datasets: Mapping[int, Mapping[str, Any]]) -> Ite
 def _dataset(datasets: Mapping[int, Mapping[str, Any]], path: Path, wanted: Any) -> Iterable[Problem]:
     name = wanted.get("name") if isinstance(wanted, Mapping) else None
     if isinstance(name, str) and name not in _names(datasets):
-        yield path, _unknown(name, "dataset", _names(datasets)) + "; training.datasets lists the datasets"
+        for where, sentence in _unknown(path, name, "dataset", _names(datasets)):
+            yield where, f"{sentence}; training.datasets lists the datasets"
 
 
 def _missing_role(pools: Mapping[int, Mapping[str, Any]]) -> Iterable[Problem]:
@@ -206,19 +209,19 @@ def _pool(pools: Mapping[int, Mapping[str, Any]], path: Path, name: Any, role: s
         return
     found = next((pool.get("role") for pool in pools.values() if pool.get("name") == name), None)
     if name not in _names(pools):
-        yield path, _unknown(name, "pool", _names(pools, role))
+        yield from _unknown(path, name, "pool", _names(pools, role))
     elif found in ("system", "training", "inference") and found != role:
         yield path, f"pool {echo(name)} has role {found}, not {role}; name a pool of role {role}"
 
 
 def _queue(queues: Mapping[int, Mapping[str, Any]], path: Path, name: Any) -> Iterable[Problem]:
     if isinstance(name, str) and queues and name not in _names(queues):
-        yield path, _unknown(name, "queue", _names(queues))
+        yield from _unknown(path, name, "queue", _names(queues))
 
 
 def _run(runs: Mapping[int, Mapping[str, Any]], path: Path, name: Any) -> Iterable[Problem]:
     if isinstance(name, str) and name not in _names(runs):
-        yield path, _unknown(name, "run", _names(runs))
+        yield from _unknown(path, name, "run", _names(runs))
 
 
 def _named_like_runs(
@@ -245,7 +248,11 @@ def _below(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _unknown(name: str, kind: str, known: Sequence[str]) -> str:
+def _unknown(path: Path, name: str, kind: str, known: Sequence[str]) -> Iterable[Problem]:
+    """What to type for a name that nothing has; nothing if it means an entry whose own name has to change first."""
     near = get_close_matches(name, known, n=1)
-    choice = f"did you mean {echo(near[0])}?" if near else f"known: {', '.join(map(bare, known)) or 'none'}"
-    return f"there is no {kind} {echo(name)}; {choice}"
+    if near and not re.fullmatch(NAME, near[0]):
+        return
+    names = [each for each in known if re.fullmatch(NAME, each)]
+    choice = f"did you mean {echo(near[0])}?" if near else f"known: {', '.join(names) or 'none'}"
+    yield path, f"there is no {kind} {echo(name)}; {choice}"

@@ -1,4 +1,4 @@
-"""Within what the numbers of a site's own rows lie: no machine that is sold, or will be soon, lies outside."""
+"""Plausible ranges for the numbers of a site's own rows: every machine on the market lies within."""
 
 from collections.abc import Mapping
 

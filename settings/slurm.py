@@ -1,4 +1,4 @@
-"""How Slurm shares the machines, and which of them it has. Kubernetes reads nothing of the rest."""
+"""Slurm: which pools it has, and how it shares them. Kubernetes uses only the names of the pools."""
 
 from typing import Annotated, Literal, Self
 

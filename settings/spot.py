@@ -1,4 +1,4 @@
-"""What the node group of a pool on spot takes where EC2 has no spot instance."""
+"""Alternatives for a spot pool's node group when EC2 has no capacity."""
 
 from collections.abc import Iterator
 from typing import Annotated

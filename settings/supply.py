@@ -1,4 +1,4 @@
-"""Where a stack's images come from, if not from their makers."""
+"""Where a stack's images and charts come from, if not from their makers."""
 
 from typing import Annotated, Self
 

@@ -1,4 +1,4 @@
-"""Teams of a cluster: whose they are, what they may do, and their share."""
+"""Teams of a cluster: members, permissions, and share of the GPUs."""
 
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, Self

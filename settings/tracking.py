@@ -1,4 +1,4 @@
-"""Where runs tell what they are made of and how they get on: MLflow in the cluster, or a service outside."""
+"""Where runs report parameters and metrics: MLflow in the cluster, or a service outside."""
 
 from typing import Annotated, Literal, Self
 

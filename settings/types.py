@@ -215,10 +215,11 @@ Moment = Annotated[
     datetime,
     BeforeValidator(_moment, json_schema_input_type=Annotated[str, Field(json_schema_extra={"format": "date-time"})]),
 ]
+NAME = r"[a-z]([-a-z0-9]{0,38}[a-z0-9])?"
 Name = Annotated[
     str,
     Matching(
-        r"[a-z]([-a-z0-9]{0,38}[a-z0-9])?",
+        NAME,
         "a name: lower-case letters, digits and '-', a letter first, no '-' last, at most 40",
     ),
     AfterValidator(_not_of_kubernetes),

@@ -1,4 +1,4 @@
-"""What runs on machines around jobs: scripts that are the same everywhere, and what they hold a machine against."""
+"""Health checks, prolog and epilog of machines: common scripts, and the expected values of each machine."""
 
 from collections.abc import Mapping
 from functools import cache

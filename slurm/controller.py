@@ -1,4 +1,4 @@
-"""slurm.conf, which all machines have alike. Slurm 22.05 and later know every key of it (man page slurm.conf)."""
+"""slurm.conf, the same on all machines. Slurm 22.05 and later know every key of it (man page slurm.conf)."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Bandwidth between GPUs as the plan demands it: a batch script of nccl-tests for each pool.
+"""Batch scripts of nccl-tests that check each pool's bandwidth against the plan.
 
 Sizes, spans and lines are those of the plan's gates. A test reads its result from nccl-tests' own summary
 (src/common.cu: "# Avg bus bandwidth    : %g").

@@ -1,4 +1,4 @@
-"""With whom Katib, its algorithms and trials speak, by namespace (NW08).
+"""Allowed connections of Katib, its algorithms and trials, by namespace (NW08).
 
 Ports: Katib 0.19, pkg/controller.v1beta1/consts/const.go.
 """

@@ -1,4 +1,4 @@
-"""The plan's gates: what measures pools before their runs come."""
+"""The plan's gates, which measure pools before their first run."""
 
 import pulumi
 

@@ -1,4 +1,4 @@
-"""What a machine of Lustre is told: the targets that it makes, those that it can take over, and its networks."""
+"""Variables of a Lustre server's bundle: its targets, those of its partner, and its networks."""
 
 from collections.abc import Sequence
 

@@ -1,5 +1,4 @@
-"""What a machine of Ceph is as a node of the cluster: one that nothing runs on but Ceph, and what belongs on every
-node."""
+"""Ceph machines as dedicated nodes of the cluster, and what every node needs to use Ceph."""
 
 from components.metal import kubelet
 from components.metal.kubeadm import NodeSpec

@@ -1,4 +1,4 @@
-"""What a machine is told: the variables of its bundle, out of the plan and the catalogue."""
+"""The variables of a machine's bundle, from the plan and the catalogue."""
 
 import base64
 from collections.abc import Mapping, Sequence

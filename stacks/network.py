@@ -1,4 +1,4 @@
-"""Network policies of each namespace: deny by default, with the connections named here (NW08)."""
+"""Network policies of each namespace: deny by default, with the allowed connections listed here (NW08)."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""Compiled pipelines as they lie beside the stack file, and what is wrong with them before anything is registered."""
+"""Compiled pipelines beside the stack file, checked before anything is registered."""
 
 import hashlib
 import re

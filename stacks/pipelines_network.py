@@ -1,4 +1,4 @@
-"""With whom the programs of Kubeflow Pipelines and the pods of their steps speak (NW08)."""
+"""Allowed connections of Kubeflow Pipelines and the pods of its steps (NW08)."""
 
 from collections.abc import Mapping, Sequence
 

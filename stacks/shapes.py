@@ -1,4 +1,4 @@
-"""The planner's numbers of a pod as components take them."""
+"""Converts the planner's pod sizes to arguments of components."""
 
 from components.platform.pods import PodNetwork, PodShape
 from planner.workload_types import PodResources

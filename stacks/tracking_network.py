@@ -1,4 +1,4 @@
-"""With whom the tracker, its database and its copier speak, and who tells it (NW08)."""
+"""Allowed connections of the tracker, its database and its copier (NW08)."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""When a stack ends by what stands in the account, where its tags say less.
+"""When a stack ends, by its resources in the account, if its tags do not say.
 
 A lab that was extended keeps the tags of its last `up`; its end is a parameter, which its keeper goes by.
 """

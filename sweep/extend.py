@@ -1,4 +1,4 @@
-"""`python -m sweep.extend --stack lab --hours 2`: a lab that ends by itself lives longer, within its money.
+"""`python -m sweep.extend --stack lab --hours 2`: extends a lab that ends by itself, within its budget.
 
 The end is a parameter in the account, which the lab's keeper reads at every look: no `up` is needed. The exit code is
 0 where the lab lives longer, 1 where it must not, 2 on wrong usage.

@@ -1,4 +1,4 @@
-"""What costs by the hour in an account and carries the tags of a stack of this program.
+"""Resources of this program's stacks in an account that cost money by the hour.
 
 Found by the services' own describe calls, not by a state file: what an interrupted destroy or a controller left is in
 no state. Every page is read.

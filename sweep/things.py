@@ -1,4 +1,4 @@
-"""What a sweep knows of a thing in an account: whose it is by its tags, what it costs by, whether it may go."""
+"""A resource that a sweep found: its stack, its price, and whether it may be removed."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

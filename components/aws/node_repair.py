@@ -1,4 +1,4 @@
-"""What EKS does about sick nodes of a group by itself."""
+"""EKS' automatic repair of a group's nodes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Katib's webhooks: they fill in and judge Experiments, and put the collector of metrics beside trials.
+"""Katib's webhooks: they default and validate Experiments, and add the metrics collector to trials.
 
 The vendor's last one is asked of every pod in each namespace that is labelled for it, and where it does not answer no
 pod is made there: a controller that is down would keep planned runs from starting. Here it is asked of trials' pods,

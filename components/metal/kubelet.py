@@ -1,4 +1,4 @@
-"""What the kubelets of a pool are told, as a patch of kubeadm's configuration.
+"""Kubelet settings of a pool, as a patch of kubeadm's configuration.
 
 Source: kubelet reference, kubelet.config.k8s.io/v1beta1; kubeadm reference, "Customizing with patches".
 """

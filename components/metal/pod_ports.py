@@ -1,4 +1,4 @@
-"""Ports of the fabric that pods get for themselves: virtual functions of them, or the ports as they are.
+"""Fabric ports for single pods: virtual functions (SR-IOV), or whole ports.
 
 Each port is a resource `nvidia.com/railN` and a network `railN` in the namespace of the pods, so that rail 3 of a pod
 is rail 3 of its node. One resource for all ports would give a pod two functions of one port. The kubelet is not told

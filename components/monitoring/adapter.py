@@ -1,4 +1,4 @@
-"""prometheus-adapter: vLLM's metrics in the custom metrics API, where HPAs look for them (X12, DC11, LF06).
+"""prometheus-adapter: serves vLLM's metrics in the custom metrics API, which HPAs read (X12, DC11, LF06).
 
 It serves two metrics of pods, and no more: the chart's own rules would claim every series of the cluster. It has no
 rules for external metrics either, since the chart would register `v1beta1.external.metrics.k8s.io` for them, which is

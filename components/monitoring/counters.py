@@ -1,4 +1,4 @@
-"""What the node exporter does not read by itself: a container beside it writes it to a file that it does read."""
+"""A container that writes further counters to a file, because the node exporter does not read them itself."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Grafana behind a gateway that asks people who they are: it believes the headers of whoever reaches it.
+"""Grafana behind single sign-on: it trusts the user headers that the gateway sets.
 
 Grafana documentation, Configure auth proxy authentication. There is no login by cookie (`enable_login_token`), so each
 request is judged by its own headers. The password that the chart makes is still taken where no gateway is between:

@@ -1,4 +1,4 @@
-"""What keeps new pods off broken nodes by itself (U03, U04, U05).
+"""A Deployment that cordons nodes with hardware faults (U03, U04, U05).
 
 It is the health check that sets a node down in Slurm, for Kubernetes: the same alerts that call people cordon the node
 before the next pod comes, as a gang that lands on a broken GPU stops all of its others. It moves nothing, so that a run

@@ -1,4 +1,4 @@
-"""What `up` waits for, so that what it promises is there when it ends: a controller's word on its object.
+"""Conditions of custom resources that `up` waits for.
 
 pulumi-kubernetes, await logic: the annotation `pulumi.com/waitFor`; other kinds are done as soon as they are stored.
 """

@@ -1,4 +1,4 @@
-"""What containers of ours may not do: the one place that says it (Y15).
+"""The security context of this program's containers, defined once (Y15).
 
 EKS' kubelets apply no seccomp profile unless a pod asks for one (Kubernetes documentation, Restrict a Container's
 Syscalls with seccomp: the default of `--seccomp-default` is off), so every container asks.

@@ -1,4 +1,4 @@
-"""The gate behind Volcano: queues and gangs come when its admission webhooks answer (LF16).
+"""Waits until Volcano's admission webhooks answer, before queues and gangs are created (LF16).
 
 Volcano's chart gives its webhook server no readiness probe, so a release counts as deployed, also after an upgrade,
 before the server listens, and whatever is written then is refused with "failed calling webhook".

@@ -1,4 +1,4 @@
-"""What shows that a pool's nodes have what the plan counts, and that a pod which asks for a GPU can use it (J07, J08).
+"""Pods that check a pool's GPUs: that nodes have as many as planned, and that a pod can use one (J07, J08).
 
 The GPU Operator's validator tries the driver on every node before this, with a pod that goes past the device plugin
 (assets/state-operator-validation: WITH_WORKLOAD is false for the plugin). Left to see is whether an ordinary pod of the

@@ -1,4 +1,4 @@
-"""The gate behind the GPU Operator: workloads come when its ClusterPolicy says that the nodes' GPUs work (K02).
+"""Waits until the GPU Operator's ClusterPolicy is ready, before workloads are created (K02).
 
 Without it, `up` would blame the gangs and servers that wait for GPUs, and not the operator that knows why there are
 none.

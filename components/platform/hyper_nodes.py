@@ -1,4 +1,4 @@
-"""Volcano's HyperNodes: which nodes meet at a switch, and which of those switches at one above them.
+"""Volcano's HyperNodes: which nodes share a switch, and which switches share one above them.
 
 Source: volcano v1.14.1, pkg/scheduler/api/hyper_node_info.go (a tree by exact names, tiers from the nodes upwards) and
 pkg/scheduler/plugins/network-topology-aware.

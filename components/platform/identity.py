@@ -1,4 +1,4 @@
-"""Headers by which a page is told who asks. The gateway takes away what callers send by these names, and sets its own.
+"""Headers that carry the user's identity. The gateway removes those that callers send, and sets its own.
 
 oauth2-proxy 7.15, pkg/apis/options/legacy_options.go: `--set-xauthrequest`.
 """

@@ -1,4 +1,4 @@
-"""What a kubelet is told so that a pod has its CPUs to itself, near its GPUs (AA03, O07).
+"""Kubelet settings that give a pod exclusive CPUs near its GPUs (AA03, O07).
 
 The CPU manager gives whole CPUs to pods whose containers all, those that run first among them, are limited to what they
 request, and wants some reserved that it never gives away. The topology manager places CPUs with the devices.

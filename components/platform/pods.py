@@ -1,4 +1,4 @@
-"""What a GPU pod asks of its node (J10, AA06)."""
+"""What a GPU pod requests of its node (J10, AA06)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""A service account and its rights, whoever runs as it: some everywhere, some in one namespace each."""
+"""A service account and its permissions, for the whole cluster or for single namespaces."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

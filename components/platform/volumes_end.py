@@ -1,4 +1,4 @@
-"""What holds the driver of volumes, when everything is destroyed, until the volumes of gone claims are removed.
+"""During a destroy, keeps the volume driver until the volumes of deleted claims are removed.
 
 Claims go with their namespaces, and their volumes some time later, by the driver: detached first, then deleted. To have
 namespaces go before the driver does not wait for that. This Deployment does: it comes between them, so that Pulumi

@@ -1,4 +1,4 @@
-"""Secrets that the model servers read: the callers' key, and the token for gated tokenizers."""
+"""Secrets that model servers read: callers' keys, and the token for gated tokenizers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A claim on a shared file system, whatever makes it, and the volume that is kept for it."""
+"""A claim on a shared file system of any kind, and the volume reserved for it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a copy is compared with: the file SHA256SUMS that whoever made the files put beside them.
+"""Verifies a copy with the file SHA256SUMS that lies beside the source.
 
 The script needs what the image of a copier has: a POSIX shell, cat, and sha256sum (coreutils manual, "sha2 utilities":
 of a file that differs or cannot be read it says `NAME: FAILED`, and ends with 1).

@@ -1,4 +1,4 @@
-"""The pods of a gate: what measures a node alone, or all of them together, and what it is told."""
+"""The pods of a gate, which measure a node alone or all nodes together, and their configuration."""
 
 import hashlib
 import json

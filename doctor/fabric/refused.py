@@ -1,4 +1,4 @@
-"""A report that cannot be taken for what it should be."""
+"""A fabric report that is unusable."""
 
 
 class RefusedError(Exception):

@@ -1,4 +1,4 @@
-"""Pieces of PromQL that several panels share."""
+"""PromQL expressions that several panels share."""
 
 from collections.abc import Mapping
 

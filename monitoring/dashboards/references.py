@@ -1,4 +1,4 @@
-"""What a plan says that dashboards draw beside what is measured: plain numbers, whose units stand in their names."""
+"""Planned values that dashboards draw beside measurements; units are in the names."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

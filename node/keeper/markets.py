@@ -1,8 +1,8 @@
 """Pools on spot that may fall back: which of two node groups is asked for the nodes. Decisions only, no calls.
 
 The two ask for the pool's nodes together, never for more. What one does not get in time, the other is asked for: a
-node group is on spot or on demand, and tries for ever (EKS user guide, "Managed node group capacity types"). Cluster
-Autoscaler waits 15 minutes before it turns to another group (its FAQ, max-node-provision-time).
+node group is on spot or on demand, and retries without end (EKS user guide, "Managed node group capacity types").
+Cluster Autoscaler waits 15 minutes before it turns to another group (its FAQ, max-node-provision-time).
 """
 
 from collections.abc import Mapping

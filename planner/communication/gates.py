@@ -1,4 +1,4 @@
-"""What nodes must reach before they are given work: a pool's tests, with what each is judged by.
+"""Tests that a pool's nodes must pass before runs, each with its thresholds.
 
 All-reduce, all-gather and reduce-scatter are those of nccl-tests, in GB/s of bus bandwidth, which every size and number
 of GPUs shares; so are all-to-all and send-receive, where a run of the pool exchanges by them. A transfer between two

@@ -1,10 +1,11 @@
 """What a run comes to, as text: a step by its phases, tokens, days, money, failures, checkpoints; and experiments."""
 
 from collections.abc import Iterable, Iterator
+from math import ceil
 
 from rich.console import RenderableType
 
-from catalogue.units import BYTES_PER_GB
+from catalogue.units import BYTES_PER_GB, HOURS_PER_DAY
 from planner.experiments import ExperimentPlan, ParameterPlan
 from planner.faces.layout import facts, quantity, section, usd
 from planner.forecast import Forecast
@@ -23,10 +24,10 @@ _DIGITS = 99.95
 def forecast_facts(forecast: Forecast) -> Iterator[tuple[str, str | None]]:
     """The forecast in sentences; what the run does not say is left out."""
     if forecast.measured:
-        yield "measured", f"{about(forecast.tokens_per_s)} tokens/s, as the site says; days and costs follow it"
+        yield "measured", f"{about(forecast.tokens_per_s)} tokens/s, from the stack file; duration and cost follow it"
     if forecast.step:
         yield "step time", _step(forecast.step)
-        yield "forecast rests on", forecast.step.basis
+        yield "based on", forecast.step.basis
         yield "a GPU sends", ", ".join(map(_sent, forecast.step.traffic)) or None
     if forecast.budget:
         budget = forecast.budget
@@ -34,7 +35,7 @@ def forecast_facts(forecast: Forecast) -> Iterator[tuple[str, str | None]]:
     if forecast.days is not None:
         yield "takes", _days(forecast, forecast.days)
     elif forecast.budget:
-        yield "takes", "without end: failures take all of the time"
+        yield "takes", "never ends: failures take all of the time"
     if forecast.price:
         whole = f"{usd(forecast.usd)} USD at " if forecast.usd is not None else ""
         yield "costs", f"{whole}{forecast.price.usd:.2f} USD a GPU hour ({forecast.price.basis})"
@@ -57,7 +58,7 @@ def tier_facts(tiers: Iterable[TierPlan]) -> Iterator[tuple[str, str | None]]:
 
 def as_set(tier: TierPlan) -> str:
     """How often the place gets a save, and whether training goes on meanwhile."""
-    return f"every {interval(tier.every_s)}{'' if tier.waits else ', beside the training'}"
+    return f"every {interval(tier.every_s)}{'' if tier.waits else ', in the background'}"
 
 
 def interval(seconds_: float) -> str:
@@ -111,18 +112,26 @@ def exchange_row(each: ExchangeTime) -> tuple[str, ...]:
         f"{each.bus_gb_per_s:,.1f}",
         seconds(each.seconds),
         f"{each.algorithm}, {each.protocol}",
-        "beside computing" if exchange.hidden else "in the open",
+        "hidden" if exchange.hidden else "exposed",
     )
 
 
+def duration(days: float) -> str:
+    """Days, or hours or minutes where there are fewer than two of the larger unit."""
+    for size, unit in ((1.0, "days"), (1 / HOURS_PER_DAY, "h")):
+        if days >= 2 * size:
+            return f"{quantity(round(days / size, 1))} {unit}"
+    return f"{ceil(days * HOURS_PER_DAY * _MINUTE)} min"
+
+
 def _days(forecast: Forecast, days: float) -> str:
-    parts = [f"{quantity(round(days, 1))} days"]
+    parts = [duration(days)]
     if forecast.effective_part is not None:
-        parts.append(f"{forecast.effective_part:.1%} of them effective")
+        parts.append(f"{forecast.effective_part:.1%} of it effective")
     if forecast.failures is not None:
         parts.append(f"{quantity(round(forecast.failures, 1))} failures")
     if forecast.restarts is not None:
-        parts.append(f"restarts that are enough in 95 of 100 runs: {forecast.restarts}")
+        parts.append(f"at most {counted(forecast.restarts, 'restart')} in 95% of cases")
     return ", ".join(parts)
 
 

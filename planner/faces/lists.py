@@ -1,4 +1,4 @@
-"""Bills and cables of a plan as comma-separated values, for spreadsheets and for those who plug."""
+"""Bills of materials and cable lists as CSV."""
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence

@@ -137,7 +137,7 @@ def _copied(run: RunStorage) -> str:
 
 
 def _rate(rate: float, target: float | None, limits: Limits | None) -> str:
-    asked = f", {quantity(target)} asked for" if target else ""
+    asked = f", {quantity(target)} requested" if target else ""
     bound = f", bound by {limits.bound_by}" if limits else ""
     return f"{quantity(rate)} GB/s{asked}{bound}"
 
@@ -188,9 +188,9 @@ def monitoring_facts(plan: MonitoringPlan) -> Iterator[tuple[str, str | None]]:
     largest = sorted(plan.exporters, key=lambda each: each.samples_per_s, reverse=True)[:_LARGEST_EXPORTERS]
     asked, room = plan.requests.prometheus, plan.room
     yield "scraped", f"{plan.series:,} series every {plan.scrape_s} s, {plan.samples_per_s:,} samples/s"
-    yield "most from", ", ".join(f"{each.name} {each.series:,}" for each in largest)
+    yield "largest", ", ".join(f"{each.name} {each.series:,}" for each in largest)
     yield (
-        "kept",
+        "retention",
         f"{counted(plan.retention_days, 'day')} take {plan.needed_gib:,} of {plan.disk_gib:,} GiB, "
         f"{plan.retention_size_gib:,} at most",
     )
@@ -199,8 +199,8 @@ def monitoring_facts(plan: MonitoringPlan) -> Iterator[tuple[str, str | None]]:
     yield (
         "system pools",
         f"{room.asked_cpu_millicores / 1000:g} of {room.offered_cpu_millicores / 1000:g} cores and "
-        f"{room.asked_memory_mib:,} of {room.offered_memory_mib:,} MiB asked for",
+        f"{room.asked_memory_mib:,} of {room.offered_memory_mib:,} MiB requested",
     )
-    told = [f"{each.name} by {each.kind} from {each.at_least} on" for each in plan.receivers]
-    yield "told", ", ".join(told) or "nobody"
+    told = [f"{each.name} ({each.kind}, {each.at_least} and above)" for each in plan.receivers]
+    yield "alerts to", ", ".join(told) or "nobody"
     yield "logs", f"kept {counted(plan.log_days, 'day')}"

@@ -1,4 +1,4 @@
-"""The page of first guesses: GPUs by model and use, cost tiers, and what a lab costs."""
+"""The sizing page: GPUs by model and use, cost tiers, and the price of a lab."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""What a stack file's plan comes to, as JSON: read from another revision too, by that revision's own planner.
+"""A stack file's plan as JSON, for comparison with the planner of another revision.
 
     python - Pulumi.dev.yaml Pulumi.prod.yaml < planner/faces/told.py
 

@@ -1,4 +1,4 @@
-"""Where GPUs stand and for how long: capacity blocks, spot capacity, UltraServers."""
+"""Where and for how long GPUs are available: capacity blocks, spot capacity, UltraServers."""
 
 from collections.abc import Iterable, Iterator
 from datetime import timedelta

@@ -27,7 +27,7 @@ from rehearsal.toolchain import Tools
 
 log = logging.getLogger(__name__)
 
-START_TIMEOUT = 60.0
+START_TIMEOUT = 180.0
 PORT_ATTEMPTS = 5
 ISSUER = "https://kubernetes.default.svc"
 STOPPING_ORDER = (KWOK, SCHEDULER, CONTROLLERS, API_SERVER, ETCD)

@@ -164,7 +164,8 @@ def _point(screen: Console, found: Iterable[Watching], program: particulars.Part
 def _next(screen: Console, program: particulars.Particulars, options: argparse.Namespace) -> None:
     """What a person types next."""
     words = [program.typed(command, options.stack) for command in ("status", "kubectl", "preview", "down")]
-    more = "" if options.verbose else "; `up -v` lists every type and phase"
+    verbose = program.typed("up", options.stack, "verbose")
+    more = "" if options.verbose else f"; `{verbose}` lists every type, simulated image and phase"
     screen.print(f"next: {', '.join(f'`{each}`' for each in words)}{more}", highlight=False, soft_wrap=True)
 
 

@@ -136,5 +136,10 @@ def _show(session: Session, wanted: Wanted) -> None:
         raise CommandError(f"pulumi preview failed:\n{outcome.explain()}")
     for sentence in endings(outcome.events, session.program.loses):
         session.console.print(sentence, style="bold red", markup=False, highlight=False)
-    session.console.print(outcome.log.read_text(), markup=False, highlight=False, soft_wrap=True)
+    notes = {each.message: each.passing for each in outcome.record.diagnostics if each.severity == "info"}
+    lines = (line for line in outcome.log.read_text().splitlines() if line.strip() not in notes)
+    session.console.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
+    told = [note for note, passing in notes.items() if not passing]
+    for line in ("notes:", *(f"  {each}" for each in told)) if told else ():
+        session.console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
     session.console.print(summary(outcome), highlight=False)

@@ -140,7 +140,10 @@ def _stack(command: argparse.ArgumentParser) -> None:
 
 def _verbose(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "-v", "--verbose", action="store_true", help="also list every resource type and phase at the end"
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="also list every resource type, simulated image and phase at the end",
     )
 
 

@@ -53,7 +53,7 @@ def destroy(session: Session) -> None:
 
 
 def _take_back(session: Session) -> None:
-    """Delete what people sent by kubectl: in an account of one's own its owner does, or whoever destroys."""
+    """Delete what people sent by kubectl: in a real account its owner does this, or the person who destroys it."""
     for path in kubeconfigs(session.directory).values():
         with (
             contextlib.suppress(Unreachable, ApiError, ValueError),

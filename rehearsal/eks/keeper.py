@@ -91,9 +91,11 @@ class Keeper:
     def _run(self) -> None:
         try:
             self._live()
-        except Exception:
+        except Exception as error:
             log.exception("cluster %s cannot be kept", self.name)
-            self._report({"status": "FAILED"})
+            first, _, _ = str(error).partition("\n")
+            issue = {"code": "InternalFailure", "message": f"{first or type(error).__name__} (see supervisor.log)"}
+            self._report({"status": "FAILED", "issues": [issue]})
             self._ending.wait()
         if self._release:
             shutil.rmtree(self._directory, ignore_errors=True)

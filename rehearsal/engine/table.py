@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
@@ -93,13 +93,17 @@ def closing(
     *,
     whole: bool = False,
 ) -> Group:
-    """What there is at the end; with `whole` also every type that was made, and what each phase took."""
+    """What there is at the end; with `whole` also every type, simulated image and phase."""
     known = list(phases)
     took = f"{sum(each.seconds for each in known):.0f} s in all"
-    middle = [table for cluster in clusters for table in cluster_tables(cluster)]
+    seen = list(clusters)
     if whole:
+        middle = [table for cluster in seen for table in cluster_tables(cluster)]
         return Group(resources_table(by_type), *middle, phases_table(known))
-    return Group(*middle, f"{_made(by_type)}; {took}")
+    middle = [table for cluster in seen for table in cluster_tables(replace(cluster, unplayed=()))]
+    images = len({image for cluster in seen for image in cluster.unplayed})
+    played = [f"{images} images are simulated only: their containers start and answer, and do nothing else"]
+    return Group(*middle, *played[: min(images, 1)], f"{_made(by_type)}; {took}")
 
 
 def _made(by_type: Mapping[str, Counter[str]]) -> str:

@@ -191,7 +191,7 @@ def step_bar(id_: str, step: StepTime) -> Markup:
     words = f"{said}: {', '.join(names)}."
     svg = drawing(id_, "Time of a step", words, (_BAR, 40), *shapes, preserveAspectRatio="none")
     cells = ((name, *map(seconds, times), formula) for name, *times, formula in rows)
-    headings = ("phase", "takes", "computes", "communicates", "of it in the open", "formula")
+    headings = ("phase", "takes", "computes", "communicates", "exposed", "formula")
     listed = table("A step by phase, an estimate", headings, cells, range(1, 5))
     return together((element("figure", element("figcaption", said), svg, legend(names), class_="bar"), listed))
 

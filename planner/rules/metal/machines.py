@@ -1,4 +1,4 @@
-"""The machines of an inventory: each is one, each stands somewhere, and nothing of one is given to two purposes."""
+"""Machines of an inventory: each is listed once, has a place, and has one purpose."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping

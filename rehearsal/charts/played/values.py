@@ -56,7 +56,7 @@ def unchecked(folder: str, chart: str, version: str) -> list[str]:
     if there and there.lstrip("v") != version.lstrip("v") and not there.endswith("-devel"):
         return [
             f"{chart} {version}: values are compared with those of version {there}; "
-            "a key that only one of them has is not told"
+            "a key that only one of them has is not reported"
         ]
     return []
 

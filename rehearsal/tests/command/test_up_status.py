@@ -41,7 +41,9 @@ def test_a_service_that_nobody_answers_fails_up(
     def opened(*given: object) -> SimpleNamespace:
         screen, meter = given[-2:]
         watching = Watching("c", "http://prometheus-operated.m:9090", Path("/s/proxy.url"), [])
-        shown = SimpleNamespace(looks=lambda *given: [" ".join(given)], typed=lambda *words: f"type {words[0]}")
+        shown = SimpleNamespace(
+            looks=lambda *given: [" ".join(given)], typed=lambda *words: " ".join(("type", words[0], *words[2:]))
+        )
         return SimpleNamespace(
             console=screen,
             meter=meter,
@@ -65,7 +67,8 @@ def test_a_service_that_nobody_answers_fails_up(
     assert "curl -K /s/proxy.curl http://prometheus-operated.m:9090/api/v1/targets" in said
     assert "dev http://prometheus-operated.m:9090 $(cat /s/proxy.url)" in said
     assert "alerts: none firing" in said
-    assert said.rstrip().splitlines()[-1].startswith("next: `type status`, `type kubectl`, `type preview`, `type down`")
+    last = said.rstrip().splitlines()[-1]
+    assert last.startswith("next: `type status`, `type kubectl`, `type preview`, `type down`; `type up verbose` lists ")
 
 
 @pytest.mark.parametrize(("missed", "status"), [((), 0), (("job web/copy has failed: [BackoffLimitExceeded]",), 1)])

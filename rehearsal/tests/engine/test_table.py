@@ -1,6 +1,7 @@
 """The closing table shows what the APIs say, and what does not run is told in sentences."""
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 from rich.console import Console
@@ -114,10 +115,15 @@ def test_the_closing_table_holds_every_part() -> None:
 
 
 def test_what_there_is_comes_without_a_list_of_types() -> None:
-    """C5: they are asked for by -v; the rest ends with how many were made and what it took."""
+    """C5: types and simulated images are listed by -v; the rest ends with how many were made and what it took."""
     by_type = {"aws:ec2/vpc:Vpc": Counter(create=1), "kubernetes:apps/v1:Deployment": Counter(create=2, same=1)}
-    shown = text(closing(by_type, [VIEW], [Phase("preview", 8.0, 0), Phase("update", 61.25, 3 * 2**30)]))
+    seen, phases = replace(VIEW, unplayed=("team/a", "team/b")), [Phase("preview", 8.0, 0), Phase("up", 61.25, 0)]
+    shown = text(closing(by_type, [seen], phases))
     assert "aws:ec2:Vpc" not in shown
+    assert "team/a" not in shown
+    assert "2 images are simulated only" in shown
+    assert "team/a" in text(closing(by_type, [seen], phases, whole=True))
+    assert "simulated only" not in text(closing(by_type, [VIEW], phases))
     assert "training/pretrain" in shown
     assert shown.rstrip().endswith("resources: create 3, same 1 of 2 types; 69 s in all")
 

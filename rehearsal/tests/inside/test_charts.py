@@ -194,10 +194,8 @@ def test_unknown_values_are_named(vendors: Path) -> None:
     }
     chart = find(*VOLCANO)
     assert chart.unknown_values(values) == ["chart volcano 1.14.1 has no value basic.image_tga: see its values.yaml"]
-    said = (
-        "volcano 1.14.1: values are compared with those of version 1.15.1; a key that only one of them has is not told"
-    )
-    assert said in chart.unchecked()
+    said = "volcano 1.14.1: values are compared with those of version 1.15.1"
+    assert any(each.startswith(said) for each in chart.unchecked())
 
 
 def test_without_vendors_files_the_checks_are_off_and_say_so(no_upstream: None) -> None:

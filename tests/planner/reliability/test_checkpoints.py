@@ -204,11 +204,11 @@ def test_a_copier_is_no_pause_in_any_face() -> None:
     (store,) = (tier for tier in run.tiers if tier.name == OBJECTS)
     assert (store.best, store.waits, store.every_s) == (None, False, 6 * 3600)
     told = dict(tier_facts(run.tiers))[f"to {OBJECTS}"]
-    assert told == "a copy takes 84 min, every 360 min, beside the training: 98.5% effective from there"
+    assert told == "a copy takes 84 min, every 360 min, in the background: 98.5% effective from there"
     document = read(page("prod", plan))
     assert document.all("path", data_curve=f"to {SHARED}")
     assert not document.all("path", data_curve=f"to {OBJECTS}")
-    assert "360 min, beside the training" in page("prod", plan)
+    assert "360 min, in the background" in page("prod", plan)
 
 
 def test_quarter_of_an_hour_to_local_disks_costs_little() -> None:

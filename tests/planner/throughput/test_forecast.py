@@ -6,7 +6,7 @@ import pytest
 
 from planner.communication.group import Network
 from planner.cost.amounts import NOTHING
-from planner.faces.forecast import forecast_facts
+from planner.faces.forecast import duration, forecast_facts
 from planner.faces.layout import usd
 from planner.faces.outputs import numbers
 from planner.forecast import Aim, GpuHour, forecast
@@ -76,6 +76,11 @@ AIM = Aim(tokens=8.64e10, tokens_per_step=4_000_000, flops_per_token=6e9)
 GPU_HOUR = GpuHour(usd=2.5, basis="told")
 
 
+@pytest.mark.parametrize(("days", "said"), [(0.0016, "3 min"), (0.1, "2.4 h"), (1.5, "36 h"), (2.0, "2 days")])
+def test_a_short_run_takes_minutes_or_hours_and_never_zero_days(days: float, said: str) -> None:
+    assert duration(days) == said
+
+
 def test_days_with_failures() -> None:
     """HW22, KJ08: 8.64e10 tokens at a million/s are a day; 60 s each hour, and 600 s and half an hour every 10 h, leave
     0.917 of the time: 1.09 days, 2.6 failures, 6 restarts for 95 of 100 runs. 40 GPUs at 2.5 USD are 100 USD/h."""
@@ -117,7 +122,7 @@ def test_what_is_not_told_is_not_guessed() -> None:
     assert undisturbed.usd is None
     stuck = forecast(None, 1e6, 0.01, gpus=8, aim=AIM, saving=saving(every_s=3600))
     assert (stuck.effective_part, stuck.days) == (0, None)
-    assert ("takes", "without end: failures take all of the time") in [*forecast_facts(stuck)]
+    assert ("takes", "never ends: failures take all of the time") in [*forecast_facts(stuck)]
 
 
 def test_run_that_fails_all_the_time_has_no_number_of_restarts() -> None:

@@ -1,4 +1,4 @@
-"""The compute fabric's size: what fits now and later, what is blocked, what a failure takes along."""
+"""The compute fabric's size: ports now and after growth, oversubscription, the effect of a failure."""
 
 from collections.abc import Iterable
 
