@@ -31,9 +31,10 @@ def test_nothing_is_said_without_need() -> None:
 
 
 def test_roce() -> None:
-    """T3.11: InfiniBand's, and the longer timeout."""
+    """T3.11, E04: InfiniBand's, the longer timeout, and the class that cards and switches lose no packet of."""
     verbs = variables("infiniband", DGX, rails=True)
-    assert PRESETS["roce"] == verbs | {"NCCL_IB_TIMEOUT": "22"}
+    marked = {"NCCL_IB_TC": "106", "NCCL_IB_SL": "3"}
+    assert PRESETS["roce"] == verbs | marked | {"NCCL_IB_TIMEOUT": "22"}
 
 
 def test_tcp() -> None:
