@@ -15,6 +15,7 @@ from planner.metal_types import MetalPlan
 from planner.nodes import (
     EVICTION_MIB,
     EXCLUSIVE_SPARE_MILLICORES,
+    GRACE_S,
     METAL_MAX_PODS,
     kubelet_memory_mib,
     reserved_cpu_millicores,
@@ -49,8 +50,6 @@ _OS, _KERNEL, _FREE_GIB, _SKEW_S, _DOWNLOADS = "ubuntu-22.04 ubuntu-24.04", "5.1
 _KEPT = (
     "linux-image- linux-headers- linux-modules- nvidia- libnvidia- doca- mlnx- kubelet kubeadm kubectl containerd.io"
 )
-_GRACE_S: Mapping[str, int] = {"training": 300, "inference": 120, "system": 60}
-"""Seconds that pods have when a machine stops: a run saves, a server ends its answers."""
 
 _MODULES, _GPU_MODULES = ("overlay", "br_netfilter"), ("ib_umad", "rdma_ucm")
 _SYSCTLS: Mapping[str, str] = {
@@ -209,7 +208,7 @@ def kubelet_patch(pool: MetalPoolPlan) -> str:
             reserved_cpu_millicores=reserved_cpu_millicores(pool.server.cpu.threads),
             reserved_memory_mib=kubelet_memory_mib(METAL_MAX_PODS),
             eviction_mib=EVICTION_MIB,
-            grace_s=_GRACE_S[pool.role],
+            grace_s=GRACE_S[pool.role],
             gpus=pool.gpus_per_node > 0,
             exclusive_spare_millicores=EXCLUSIVE_SPARE_MILLICORES if pool.exclusive_cpus else 0,
         )
