@@ -45,7 +45,7 @@ STAMP := .venv/.requirements-$(shell sha256sum requirements-dev.txt | cut -c1-16
 
 ##@ Plan: what a stack will be, without an account and without an engine
 
-plan: setup ## numbers and findings of STACK or PRESET; SET='pools[0].count=9', AGAINST=NAME or BASE=<git ref> compares
+plan: setup ## numbers and findings of STACK or PRESET; TABLE=bom, cables or switches; SET='pools[0].count=9', AGAINST=NAME or BASE=<git ref> compares
 	@$(RUN) planner $(if $(PRESET),--preset "$$PRESET",--stack "$$STACK") $${FORMAT:+--format "$$FORMAT"} \
 	  $${TABLE:+--table "$$TABLE"} $${OUT:+--out "$$OUT"} $${SET:+--set "$$SET"} \
 	  $${AGAINST:+--against "$$AGAINST"} $${BASE:+--base "$$BASE"} $${EXPLAIN:+--explain "$$EXPLAIN"}

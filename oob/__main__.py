@@ -132,6 +132,13 @@ def _status(machine: Machine) -> Iterator[str]:
     memory = f"{machine.memory_gib:g} GiB" if machine.memory_gib is not None else unknown
     inlet = f"{machine.inlet_celsius:g} C" if machine.inlet_celsius is not None else unknown
     yield f"memory {memory}, air comes in at {inlet}"
+    if not machine.consoles:
+        yield "serial console: its controller tells of none"
+    for each in machine.consoles:
+        port = f", port {each.port}" if each.port else ""
+        enter = f", then type {each.enter}" if each.enter else ""
+        leave = f"; {each.leave}" if each.leave else ""
+        yield f"serial console by {each.way}{port}{enter}{leave}"
     for kind, parts in (("power supply", machine.supplies), ("drive", machine.drives)):
         if parts is None:
             yield f"{kind}: its controller tells of none"

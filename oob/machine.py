@@ -35,6 +35,17 @@ class Drive:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Console:
+    """A way to the machine's serial console: `way` is SSH, IPMI or another word of the controller's. `enter` is what is
+    typed there to get to it, `leave` the keys that end it; None where the controller does not say."""
+
+    way: str
+    port: int | None = None
+    enter: str | None = None
+    leave: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Machine:
     """`serials` are the numbers by which firmware may know it: a Dell says its service tag as SKU. `supplies` and
     `drives` are None where the controller tells of none. `path` is the resource that is switched.
@@ -55,6 +66,7 @@ class Machine:
     redundancy: str | None
     drives: tuple[Drive, ...] | None
     inlet_celsius: float | None
+    consoles: tuple[Console, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

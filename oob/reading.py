@@ -12,7 +12,7 @@ from typing import Any
 from sushy import exceptions
 
 from oob.access import ALL_SECONDS, UnaskedError
-from oob.machine import Drive, Entry, Machine, Supply
+from oob.machine import Console, Drive, Entry, Machine, Supply
 from redfish import MOST, ROOT, Document, Reader, inside, link, number, rows, text
 
 LOGS = ("SEL", "Sel", "IML", "Log1", "EventLog", "Log")
@@ -91,7 +91,26 @@ def _read(reader: Reader, path: str, system: Document) -> Machine:
         redundancy=redundancy,
         drives=_drives(reader, system),
         inlet_celsius=_inlet(reader, chassis),
+        consoles=tuple(_consoles(system, managers)),
     )
+
+
+def _consoles(system: Document, managers: list[Document]) -> Iterator[Console]:
+    """Of ComputerSystem.SerialConsole (since 1.13), else of its controller's own, which only says by which way."""
+    ways = inside(system, "SerialConsole")
+    named = [(way, inside(ways, way)) for way in ("SSH", "IPMI", "Telnet")]
+    found = [(way, said) for way, said in named if said.get("ServiceEnabled")]
+    for way, said in found:
+        port = number(said, "Port")
+        yield Console(
+            way=way,
+            port=int(port) if port else None,
+            enter=text(said, "ConsoleEntryCommand"),
+            leave=text(said, "HotKeySequenceDisplay"),
+        )
+    for each in [] if found else [inside(manager, "SerialConsole") for manager in managers]:
+        told = each.get("ConnectTypesSupported") if each.get("ServiceEnabled") else None
+        yield from (Console(way=way) for way in told or () if isinstance(way, str))
 
 
 def _serials(system: Document) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 _WIDE = 120
+_TABLES = {"bom": lists.bill, "cables": lists.cables, "switches": lists.switches}
 
 
 @dataclass(kw_only=True)
@@ -87,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     what.add_argument("--stack", help="plan the stack of Pulumi.<stack>.yaml")
     what.add_argument("--preset", help="plan a shipped preset as it is")
     parser.add_argument("--format", choices=("text", "json", "html", "csv"))
-    parser.add_argument("--table", choices=("bom", "cables"), help="what to list with --format csv, which it implies")
+    parser.add_argument("--table", choices=tuple(_TABLES), help="what to list with --format csv, which it implies")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write there instead of printing")
     parser.add_argument(
         *("--set", "-s"),
@@ -175,9 +176,9 @@ def _print(shown: Shown, how: str, table: str, file: TextIO) -> None:
 
         file.write(page(shown.name, shown.plan, shown.difference))
     elif how == "csv":
-        listed = lists.bill(shown.plan) if table == "bom" else lists.cables(shown.plan)
+        listed = _TABLES[table](shown.plan)
         if listed is None:
-            raise UsageError(f"{shown.name} has no fabric of its own, and so no cables to list")
+            raise UsageError(f"{shown.name} has no fabric of its own, and so no {table} to list")
         file.write(listed)
     else:
         from rich.console import Console

@@ -16,7 +16,8 @@ from planner.cost.owned import LIFE_YEARS, OwnedCost, owned, people_for
 from planner.draft import MetalDraft
 from planner.fabric.near import switches_above
 from planner.fabric.plan import FabricPlan, plan_fabric
-from planner.facility.plan import FacilityPlan, inventory, plan_facility
+from planner.facility.plan import FacilityPlan, circuit_of, inventory, plan_facility
+from planner.facility.plugs import outlets
 from planner.forecast import GpuHour
 from planner.interconnect import Switching
 from planner.inventory import plan_site
@@ -106,6 +107,7 @@ def _checklist(settings: MetalSettings, facility: FacilityPlan, bom: Bom) -> tup
         planned_kw=facility.power.planned_kw,
         rooms_kw=room.cooling.capacity_kw,
         circuits=sum(rack.circuits for rack in facility.racks) * room.feeds,
+        outlets=outlets(facility.machines, circuit_of(room)),
         deliver_to=settings.platform.site,
     )
     return (*bill_checks(bom), *checks)

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 METAL_MAX_PODS = 110
 """Pods of a node in racks: the kubelet's own default."""
 
+GRACE_S: Mapping[str, int] = {"training": 300, "inference": 120, "system": 60}
+"""Seconds that pods have by their pool's role when a machine in racks stops: a run saves, a server ends its answers."""
+STOPPING_S = 120
+"""Seconds of a machine around its pods: it hears of the power, critical pods have a minute, the system ends."""
+
 _VM_OVERHEAD_PERMILLE = 75
 EVICTION_MIB = 100
 """Free memory at which the kubelet begins to evict: its own default."""

@@ -1,6 +1,6 @@
 """What has to be asked for and confirmed before a stack is bought: service quotas, and the checklist."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
@@ -186,14 +186,25 @@ def block_checks(blocks: Iterable[tuple[str, str, date, date]]) -> Iterator[Chec
         )
 
 
-def room_checks(*, planned_kw: float, rooms_kw: float | None, circuits: int, deliver_to: str) -> Iterator[Check]:
-    """What the room's owner has to confirm before anything is ordered. `rooms_kw` is what its cooling carries away."""
+def room_checks(
+    *, planned_kw: float, rooms_kw: float | None, circuits: int, outlets: Mapping[str, int], deliver_to: str
+) -> Iterator[Check]:
+    """What the room's owner has to confirm before anything is ordered. `rooms_kw` is what its cooling carries away,
+    `outlets` are those of all feeds by their kind.
+    """
     yield Check(
         section="facility",
         item=f"{planned_kw:.1f} kW of power with its margin, on {circuits} circuits",
         status=Status.CONFIRM,
         note=f"the room's owner confirms them in writing, for {deliver_to}",
     )
+    for kind, count in outlets.items():
+        yield Check(
+            section="facility",
+            item=f"{count} outlets {kind}",
+            status=Status.CONFIRM,
+            note="of the racks' power strips, shared among the feeds; one for each cord",
+        )
     yield Check(
         section="facility",
         item=f"{planned_kw:.1f} kW of heat to carry away",

@@ -88,6 +88,7 @@ def machines(text: str) -> tuple[Machine, ...]:
         infiniband=bool(_INFINIBAND.search(str(lustre.get("server")))),
         lustre=bool(lustre),
         vfs=vfs,
+        fabric=str(fabric.get("kind")),
         alike={str(each.get("name")): str(each.get("like")) for each in rows},
     )
     asks = tuple(_asking(config))
@@ -142,8 +143,8 @@ def _mappings(value: Any) -> list[dict[str, Any]]:
 @dataclass(frozen=True)
 class Site:
     """What machines have in common: the inventory, the pools, whether the storage network is InfiniBand, whether its
-    file system is Lustre, how many virtual functions of a fabric's port are to go to pods, and which known server each
-    row of the stack's own is like.
+    file system is Lustre, how many virtual functions of a fabric's port are to go to pods, what the `fabric` is, and
+    which known server each row of the stack's own is like.
     """
 
     inventory: Mapping[str, Any]
@@ -151,6 +152,7 @@ class Site:
     infiniband: bool
     lustre: bool
     vfs: int
+    fabric: str
     alike: Mapping[str, str]
 
     def server(self, pool: str) -> Server:
@@ -220,7 +222,15 @@ def _cards(entry: Mapping[str, Any], at: int, site: Site) -> Iterator[Card]:
         pci, address = f"0000:a{number}:00.0", counted(str(pattern))[at]
         yield Card(pci, f"ibs{number}", vendor="15b3", device="1021", infiniband=site.infiniband, address=address)
     for number, pci in enumerate(entry.get("rails") or ()):
-        yield Card(str(pci), f"ibp{number}", vendor="15b3", device="1021", infiniband=True, vfs=site.vfs)
+        yield Card(
+            str(pci),
+            f"ibp{number}",
+            vendor="15b3",
+            device="1021",
+            infiniband=site.fabric == "infiniband",
+            vfs=site.vfs,
+            rdma=site.fabric == "roce",
+        )
     yield Card("0000:01:00.0", str(entry.get("managementNic") or "eno1"), up=True, vendor="8086", device="1563")
 
 

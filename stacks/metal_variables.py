@@ -8,10 +8,14 @@ import pulumi
 from catalogue.metal_types import Server
 from components.metal import kubelet
 from components.metal.bundle import chosen
+from planner.fabric.lossless import CNP_DSCP
+from planner.fabric.nccl import ROCE_DSCP, ROCE_PRIORITY
+from planner.fabric.plan import joins
 from planner.metal_types import MetalPlan
 from planner.nodes import (
     EVICTION_MIB,
     EXCLUSIVE_SPARE_MILLICORES,
+    GRACE_S,
     METAL_MAX_PODS,
     kubelet_memory_mib,
     reserved_cpu_millicores,
@@ -46,8 +50,6 @@ _OS, _KERNEL, _FREE_GIB, _SKEW_S, _DOWNLOADS = "ubuntu-22.04 ubuntu-24.04", "5.1
 _KEPT = (
     "linux-image- linux-headers- linux-modules- nvidia- libnvidia- doca- mlnx- kubelet kubeadm kubectl containerd.io"
 )
-_GRACE_S: Mapping[str, int] = {"training": 300, "inference": 120, "system": 60}
-"""Seconds that pods have when a machine stops: a run saves, a server ends its answers."""
 
 _MODULES, _GPU_MODULES = ("overlay", "br_netfilter"), ("ib_umad", "rdma_ucm")
 _SYSCTLS: Mapping[str, str] = {
@@ -66,6 +68,7 @@ def concerns(plan: MetalPlan, site: SitePlan, host: HostPlan) -> tuple[str, ...]
     served, slurms = site.lustre, host in site.slurm_nodes
     names = ["checks", "packages", "time", "modules", "sysctls", "bmc-network"]
     names += ["rails"] if host.rails else []
+    names += ["roce"] if _lossless(plan, host) else []
     names += ["vfs"] if _functions(plan, host) else []
     if host not in site.nodes and not slurms:
         if host.storage == "nfs":
@@ -96,9 +99,17 @@ def concerns(plan: MetalPlan, site: SitePlan, host: HostPlan) -> tuple[str, ...]
 def _functions(plan: MetalPlan, host: HostPlan) -> int:
     """Virtual functions of each of a machine's ports on the fabric."""
     own = plan.fabric.pod_ports if plan.fabric else None
-    pool = plan.of_kubernetes.pools.get(host.pool or "")
-    joins = pool is not None and pool.role == "training" and host.rails
-    return own.per_port if own and own.mode == "sriov" and joins else 0
+    return own.per_port if own and own.mode == "sriov" and _joins(plan.of_kubernetes, host) else 0
+
+
+def _lossless(plan: MetalPlan, host: HostPlan) -> bool:
+    """Whether the machine's ports on the fabric speak RoCE."""
+    return plan.fabric is not None and plan.fabric.kind == "roce" and _joins(plan, host)
+
+
+def _joins(plan: MetalPlan, host: HostPlan) -> bool:
+    pool = plan.pools.get(host.pool or "")
+    return pool is not None and joins(pool) and bool(host.rails)
 
 
 def has_switches(server: Server) -> bool:
@@ -121,6 +132,7 @@ def variables(
         # Functions are devices of their own, and need the IOMMU; without them it only slows GPUs down.
         "IOMMU": "pt" if functions else "off" if pool and pool.gpus_per_node else "any",
         **({"VFS": str(functions)} if functions else {}),
+        **({"ROCE": f"{ROCE_DSCP}:{ROCE_PRIORITY}", "ROCE_CNP": str(CNP_DSCP)} if _lossless(plan, host) else {}),
         **packaged(plan, packages(plan, site, host)),
         **({"KEEP": f"{_KEPT} {lustre.KEPT}"} if site.lustre and pool is None and host not in site.nodes else {}),
         "NTP": " ".join(site.time_servers),
@@ -196,7 +208,7 @@ def kubelet_patch(pool: MetalPoolPlan) -> str:
             reserved_cpu_millicores=reserved_cpu_millicores(pool.server.cpu.threads),
             reserved_memory_mib=kubelet_memory_mib(METAL_MAX_PODS),
             eviction_mib=EVICTION_MIB,
-            grace_s=_GRACE_S[pool.role],
+            grace_s=GRACE_S[pool.role],
             gpus=pool.gpus_per_node > 0,
             exclusive_spare_millicores=EXCLUSIVE_SPARE_MILLICORES if pool.exclusive_cpus else 0,
         )
@@ -226,5 +238,5 @@ def packages(plan: MetalPlan, site: SitePlan, host: HostPlan) -> list[str]:
         names += lustre.packages(site.lustre)
     names += ["mdadm=", "xfsprogs="] if host.pool and host.disks else []
     names += ["pciutils="] if host.pool and plan.pools[host.pool].gpus_per_node else []
-    names += ["mstflint="] if _functions(plan, host) else []
+    names += ["mstflint="] if _functions(plan, host) or _lossless(plan, host) else []
     return names

@@ -26,6 +26,7 @@ CONCERNS = (
     "memlock",
     "acs",
     "rails",
+    "roce",
     "vfs",
     "nvme",
     "ceph-disks",

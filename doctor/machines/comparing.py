@@ -9,6 +9,7 @@ from catalogue.network_types import Link, NicRole, of_role
 from doctor.machines.gathering import Wrong, gathered, usual
 from doctor.machines.reading import Seen, UnreadError
 from doctor.results import Result, Status
+from planner.fabric.nccl import ROCE_DSCP, ROCE_PRIORITY
 from planner.metal_types import MetalPlan
 from planner.pool_types import MetalPoolPlan
 from planner.site import HostPlan, SitePlan
@@ -102,6 +103,20 @@ def _of_pool(pool: MetalPoolPlan, seen: Seen) -> Iterator[Wrong]:
         yield Wrong("gpus", Status.WARN, f"its GPUs have drivers {', '.join(sorted(drivers))}", "reboot the machine")
 
 
+def _lossless(rail: str, classes: frozenset[str]) -> Iterator[Wrong]:
+    wanted, paused = f"{ROCE_DSCP}:{ROCE_PRIORITY}", f"{ROCE_PRIORITY}:on"
+    on = sorted(word for word in classes if word.endswith(":on"))
+    if wanted not in classes:
+        sentence = f"the card of {rail} does not give DSCP {ROCE_DSCP} priority {ROCE_PRIORITY}"
+    elif on != [paused]:
+        sentence = f"the card of {rail} pauses {' '.join(on).replace(':on', '') or 'no priority'}, not {ROCE_PRIORITY}"
+    else:
+        return
+    yield Wrong(
+        "rails", Status.FAIL, sentence, "run pulumi up, which sets it; make plan TABLE=switches has the switch's"
+    )
+
+
 def _rails(plan: MetalPlan, host: HostPlan, seen: Seen) -> Iterator[Wrong]:
     for rail in (each for each in host.rails if each not in seen.cards):
         remedy = "check whether the card is seated (lspci -D), or correct rails"
@@ -111,8 +126,11 @@ def _rails(plan: MetalPlan, host: HostPlan, seen: Seen) -> Iterator[Wrong]:
         if wide is not None and (mtu := seen.mtus.get(rail, wide)) < wide:
             sentence = f"the interface of rail {number} ({rail}) has an MTU of {mtu} bytes, not {wide}"
             yield Wrong("rails", Status.FAIL, sentence, "run pulumi up, which sets it, and look at the switch's own")
+        if plan.fabric and plan.fabric.kind == "roce" and rail in seen.cards:
+            yield from _lossless(f"rail {number} ({rail})", seen.classes.get(rail, frozenset()))
     groups = of_role(plan.pools[host.pool].server.nics, NicRole.COMPUTE) if host.pool else ()
-    rates = {group.nic.gbit_per_s for group in groups if group.nic.link is Link.INFINIBAND}
+    roce = plan.fabric is not None and plan.fabric.kind == "roce"
+    rates = {group.nic.gbit_per_s for group in groups if group.nic.link is Link.INFINIBAND or (roce and group.nic.rdma)}
     for number, rail in enumerate(host.rails):
         if not rates or rail not in seen.cards:
             continue

@@ -34,8 +34,8 @@ class UnreadError(Exception):
 @dataclass(frozen=True, kw_only=True)
 class Seen:
     """A machine as it says it is. `disks` are those that are there, by path, with where they are mounted; `ports` are
-    state and Gb/s by PCI address, and `mtus` the bytes that their interfaces take. `seconds_off` is how much its clock
-    is ahead of ours.
+    state and Gb/s by PCI address, `mtus` the bytes that their interfaces take, and `classes` the priority of each DSCP
+    (`26:3`) and the priorities that are paused (`3:on`). `seconds_off` is how much its clock is ahead of ours.
     """
 
     serial: str | None = None
@@ -48,6 +48,7 @@ class Seen:
     ports: dict[str, tuple[str, int]] = field(default_factory=dict)
     nics: frozenset[str] = frozenset()
     mtus: dict[str, int] = field(default_factory=dict)
+    classes: dict[str, frozenset[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -143,4 +144,9 @@ def parsed(text: str, now: float) -> Seen:
         ports={words[0]: (words[1], int(words[2])) for each in every("port") if len(words := each.split()) == 3},
         nics=frozenset(every("nic")),
         mtus={words[0]: int(words[1]) for each in every("mtu") if len(words := each.split()) == 2},
+        classes={
+            rail: frozenset(word for word in " ".join(told).split() if word != rail)
+            for rail in every("card")
+            if (told := [each for each in (*every("dscp"), *every("pfc")) if each.startswith(f"{rail} ")])
+        },
     )

@@ -26,8 +26,10 @@ look() {
             [ -e "$device/state" ] || continue
             say port "$rail $(read_file "$device/state" | cut -d ' ' -f 2) $(read_file "$device/rate" | cut -d ' ' -f 1)"
         done
-        for device in /sys/bus/pci/devices/"$rail"/net/*/mtu; do
-            [ ! -e "$device" ] || say mtu "$rail $(read_file "$device")"
+        for device in /sys/bus/pci/devices/"$rail"/net/*; do
+            [ ! -e "$device/mtu" ] || say mtu "$rail $(read_file "$device/mtu")"
+            say dscp "$rail $(dcb -N app show dev "${device##*/}" dscp-prio 2>/dev/null | tr -s ' \n' ' ')"
+            say pfc "$rail $(dcb pfc show dev "${device##*/}" prio-pfc 2>/dev/null | grep -o '[0-7]:on' | tr '\n' ' ')"
         done
     done
     [ -z "${LOOK_NIC:-}" ] || [ ! -e "/sys/class/net/$LOOK_NIC" ] || say nic "$LOOK_NIC"

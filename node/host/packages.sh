@@ -27,7 +27,7 @@ packages_minor() {
     # shellcheck disable=SC2016 # dpkg-query's own fields
     have=$(dpkg-query -W -f='${Version}' kubelet 2>/dev/null | cut -d. -f 1-2)
     [ -z "$have" ] || [ "$have" = "$GPUCLUSTER_KUBERNETES_MINOR" ] ||
-        fail "this node runs Kubernetes $have and the stack file says $GPUCLUSTER_KUBERNETES_MINOR: upgrade it by kubeadm first, one node after the other (docs/how-to/metal.md), or write $have again"
+        fail "this node runs Kubernetes $have and the stack file says $GPUCLUSTER_KUBERNETES_MINOR: upgrade it first, one node after the other (docs/how-to/metal.md, node/kubernetes/upgrade.sh), or write $have again"
 }
 
 packages_repository() {

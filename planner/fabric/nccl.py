@@ -14,6 +14,9 @@ from catalogue.network_types import RDMA_DEVICE
 POD_INTERFACE = "eth0"
 """The interface that every pod has, whatever else is attached; bootstrap goes over it."""
 
+ROCE_DSCP, ROCE_PRIORITY = 26, 3
+"""How switches and cards know packets of RoCE, and the priority that they pause (NVIDIA, RoCE configuration)."""
+
 _ROCE_TIMEOUT = 22
 """4.096 us x 2^22: what OCI sets for RoCE, where congestion control may hold packets back longer."""
 
@@ -37,5 +40,7 @@ def variables(
     told |= {"NCCL_IB_HCA": f"={','.join(devices)}"} if devices else {}
     told |= {"NCCL_CROSS_NIC": "0"} if rails else {}
     if kind == "roce":
-        return told | {"NCCL_IB_TIMEOUT": str(_ROCE_TIMEOUT)}
+        # The DSCP stands above two bits, which say that the ends understand marks of congestion (RFC 3168).
+        marked = {"NCCL_IB_TC": str(ROCE_DSCP << 2 | 2), "NCCL_IB_SL": str(ROCE_PRIORITY)}
+        return told | marked | {"NCCL_IB_TIMEOUT": str(_ROCE_TIMEOUT)}
     return told | ({"NCCL_COLLNET_ENABLE": "1"} if sharp else {})

@@ -8,6 +8,7 @@ from itertools import chain
 from planner.cost.amounts import Amount
 from planner.fabric.cables import planes
 from planner.fabric.cabling import HEADING, links, row
+from planner.fabric.lossless import checklist
 from planner.fabric.plan import FabricPlan, on_fabric
 from planner.fabric.room import Racking, arranged
 from planner.metal_types import MetalPlan
@@ -31,6 +32,14 @@ def cables(plan: AwsPlan | MetalPlan) -> str | None:
     if not isinstance(plan, MetalPlan) or (plan.fabric is None and not plan.networks):
         return None
     return _written(HEADING, chain(_cables(plan, plan.fabric) if plan.fabric else (), _beside(plan)))
+
+
+def switches(plan: AwsPlan | MetalPlan) -> str | None:
+    """What each switch of the compute fabric is set to, in its makers' words; None where there is none."""
+    if not isinstance(plan, MetalPlan) or plan.fabric is None:
+        return None
+    heading, *rows = checklist(plan, plan.fabric)
+    return _written(heading, rows)
 
 
 def _beside(plan: MetalPlan) -> Iterator[Sequence[object]]:

@@ -17,6 +17,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from rehearsal.kube.client import ApiError, Kube, Unreachable
 from rehearsal.metal import node
 from rehearsal.metal.hall import Answer, Question
@@ -59,6 +61,7 @@ class Cluster:
             "init": self._init,
             "join": self._join,
             "kubectl": lambda _, asked: self._kubectl(asked),
+            "upgrade": lambda _, asked: self._upgrade(asked["version"]),
             "leave": lambda _machine, _asked: {},
         }
         try:
@@ -114,6 +117,17 @@ class Cluster:
         admin = self._told().kubeconfig.read_text()
         answer = {"kubelet": question.get("kubelet", ""), "kubeconfig": admin}
         return {**answer, "admin": admin} if control_plane else answer
+
+    def _upgrade(self, version: str) -> Answer:
+        """`kubeadm upgrade apply` uploads the version that it brought; the API server itself stays what it is here."""
+        kube = self._kube()
+        kept = kube.get("v1", "ConfigMap", "kubeadm-config", "kube-system")
+        if kept is None:
+            return {"error": 'configmaps "kubeadm-config" not found'}
+        told = yaml.safe_load(kept["data"]["ClusterConfiguration"]) | {"kubernetesVersion": version}
+        changed = {"data": {"ClusterConfiguration": yaml.safe_dump(told)}}
+        kube.patch("v1", "ConfigMap", "kubeadm-config", "kube-system", changed)
+        return {}
 
     def _kubectl(self, question: Question) -> Answer:
         words = [str(each) for each in json.loads(question["words"])]

@@ -150,7 +150,14 @@ def _sys(sys_: Path, machine: Machine) -> None:
     (sys_ / "fs/cgroup/cgroup.controllers").write_text("cpuset cpu io memory hugetlb pids rdma misc\n")
     for number, card in enumerate(machine.cards):
         (sys_ / "bus/pci/devices" / card.pci / "net" / card.name).mkdir(parents=True)
+        (sys_ / "bus/pci/devices" / card.pci / "net" / card.name / "mtu").write_text("1500\n")
         (sys_ / "class/net" / card.name).mkdir(parents=True)
+        if card.rdma and not card.infiniband:
+            _port(sys_ / "bus/pci/devices" / card.pci / f"infiniband/mlx5_{number}/ports/1", card)
+            # What the kernel makes of a directory that is made there (drivers/infiniband/core/cma_configfs.c).
+            port = sys_ / f"kernel/config/rdma_cm/mlx5_{number}/ports/1"
+            port.mkdir(parents=True)
+            (port / "default_roce_tos").write_text("0\n")
         if card.infiniband:
             _port(sys_ / "bus/pci/devices" / card.pci / f"infiniband/mlx5_{number}/ports/1", card)
         if card.vfs:
@@ -209,6 +216,7 @@ MODULES = {
     "lspci": "pci",
     "setpci": "pci",
     "udevadm": "pci",
+    "dcb": "dcb",
     "mstconfig": "firmware",
     "ip": "routing",
     "chronyc": "clock",
@@ -224,6 +232,6 @@ MODULES = {
 }
 _SBIN = {
     *("ip", "modprobe", "modinfo", "lsmod", "swapoff", "swapon", "wipefs", "blkid", "mdadm", "mkfs.xfs", "setpci"),
-    *("lctl", "mkfs.lustre", "tunefs.lustre", "zpool", "zgenhostid", "exportfs"),
+    *("dcb", "lctl", "mkfs.lustre", "tunefs.lustre", "zpool", "zgenhostid", "exportfs"),
 }
 INSTALLED = {name: "sbin" if name in _SBIN else "bin" for name in MODULES}

@@ -39,8 +39,8 @@ class Gpu:
 class Card:
     """A network device by its PCI address, with the name the kernel gave it; one that is up keeps it. `vendor` and
     `device` are PCI ids; `infiniband` says what its ports speak, and `vfs` how many virtual functions its firmware
-    allows. `gbit_per_s` is its link's rate, 0 without one. One with an `address` is an interface of the host as well,
-    which no cable leads to.
+    allows; `rdma` says whether a card of Ethernet speaks RoCE. `gbit_per_s` is its link's rate, 0 without one. One
+    with an `address` is an interface of the host as well, which no cable leads to.
     """
 
     pci: str
@@ -52,6 +52,7 @@ class Card:
     gbit_per_s: int = 400
     address: str = ""
     vfs: int = 0
+    rdma: bool = False
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ def whole(host: HostPlan) -> Machine:
     count = pool.server.power_supplies.count if pool else 2
     model = {"DGX H100": "DGXH100", "Dell PowerEdge R660": "PowerEdge R660"}.get(pool.server.name if pool else "")
     return Machine(
+        consoles=(),
         path="/redfish/v1/Systems/1",
         serials=(str(host.serial),),
         maker=None,

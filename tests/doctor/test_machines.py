@@ -77,6 +77,30 @@ def test_a_site_as_planned_has_one_line_for_each_check() -> None:
 
 
 RAIL = "0000:40:00.0"
+LOSSLESS = frozenset({"26:3", "3:on"})
+
+
+@pytest.mark.parametrize(
+    ("classes", "words"),
+    [
+        (LOSSLESS, None),
+        (frozenset({"26:0", "3:on"}), "does not give DSCP 26 priority 3"),
+        (frozenset({"26:3"}), "pauses no priority, not 3"),
+        (frozenset({"26:3", "3:on", "4:on"}), "pauses 3 4, not 3"),
+        (frozenset(), "does not give DSCP 26 priority 3"),
+    ],
+)
+def test_cards_of_roce_are_compared_with_what_loses_no_packet_e04(classes: frozenset[str], words: str | None) -> None:
+    whole_plan = planned()
+    assert whole_plan.fabric is not None
+    roce = replace(whole_plan, fabric=replace(whole_plan.fabric, kind="roce"))
+    seen = {each.name: replace(whole(each), classes=dict.fromkeys(each.rails, LOSSLESS)) for each in site().hosts}
+    seen["dgx-03"] = replace(seen["dgx-03"], classes=seen["dgx-03"].classes | {RAIL: classes})
+    found = [each for each in examine(roce, site(), lambda _, host: seen[host.name]) if each.status is not Status.OK]
+    assert [(each.subject, each.check) for each in found] == ([("dgx-03", "rails")] if words else [])
+    assert not words or f"the card of rail 1 ({RAIL}) {words}" == found[0].sentence
+
+
 CASES: dict[str, tuple[Status, dict[str, Any], str]] = {
     "serial": (
         Status.FAIL,

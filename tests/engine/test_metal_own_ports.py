@@ -1,13 +1,25 @@
-"""The stack on racked hosts whose pods get virtual functions of the fabric's ports: two of each, one for the gang."""
+"""The stack on racked hosts with RoCE whose pods get virtual functions of the ports: two of each, one for the gang.
+
+Their machines' ports lose no packets, and kubelets keep processors for pods alone.
+"""
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import yaml
 
+from doctor.machines.comparing import examine
+from doctor.machines.reading import Ssh
+from doctor.results import Status
+from planner.metal_types import MetalPlan
+from planner.plan import plan
+from rehearsal.metal.keys import person
 from rehearsal.metal.lacking import missing
+from rehearsal.metal.record import Record
+from settings.load import from_file
 
 from .rehearsed import Rehearsed, rehearsed, until
 from .test_metal_up import RUN, nodes
@@ -21,8 +33,30 @@ RAILS = [f"rail{number}" for number in range(8)]
 STATUS = "k8s.v1.cni.cncf.io/network-status"
 
 
+FABRIC = {
+    "kind": "roce",
+    "switch": "SN5600",
+    "pfc": True,
+    "ecn": True,
+    "mtu": 9000,
+    "topology": "rail-optimised",
+    "railCidr": "10.21.0.0/20",
+    "podDevices": "sriov",
+    "vfsPerPort": 2,
+}
+ROCE_SERVER = {
+    "name": "HGX RoCE",
+    "like": "DGX H100",
+    "nics": [
+        {"nic": "ConnectX-7 400GbE", "count": 8, "role": "compute", "hcas": [f"mlx5_{n}" for n in range(8)]},
+        {"nic": "ConnectX-7 NDR", "count": 2, "role": "storage"},
+        {"nic": "10GbE dual", "count": 1, "role": "management"},
+    ],
+}
+
+
 def small(text: str) -> str:
-    """The shipped stack with two GPU hosts, and functions of their ports."""
+    """The shipped stack with two GPU hosts, RoCE, and functions of its ports."""
     stack = yaml.safe_load(text)
     config = {key.removeprefix("gpucluster:"): value for key, value in stack["config"].items()}
     gpus = config["inventory"]["hosts"][1]
@@ -30,7 +64,9 @@ def small(text: str) -> str:
     gpus |= {"racks": "r[1-2]", "units": gpus["units"][:1]}
     gpus |= {key: gpus[key][:2] for key in ("hostKeys", "serials", "allowFormat")}
     config["pools"][1] |= {"count": 2, "maxCount": 4}
-    config["fabric"] |= {"podDevices": "sriov", "vfsPerPort": 2}
+    config["pools"][1] |= {"server": "HGX RoCE", "exclusiveCpus": True}
+    config["catalogue"]["servers"] = [*config["catalogue"].get("servers", []), ROCE_SERVER]
+    config["fabric"] = FABRIC
     (run,) = config["training"]["runs"]
     # Two nodes would stage for longer than anybody waits here.
     config["training"]["runs"] = [{**run, "nodes": 2, "model": "llama-3-8b", "dataset": None}]
@@ -68,6 +104,22 @@ def test_nodes_offer_functions_of_each_port_and_no_shared_cards(metal: Rehearsed
         allocatable = node["status"]["allocatable"]
         offered = {key: value for key, value in allocatable.items() if key.startswith(("nvidia.com/rail", "rdma/"))}
         assert offered == ({f"nvidia.com/{rail}": "2" for rail in RAILS} if name in GPU_HOSTS else {})
+
+
+def test_doctor_finds_ports_that_lose_no_packets_on_every_machine(metal: Rehearsed) -> None:
+    """Of MTU, DSCP, priority and links; and kubelets keep processors for pods alone."""
+    planned = plan(from_file(metal.tree.root / "Pulumi.metal.yaml"))
+    record = Record.read(metal.directory.hall / "hall.json")
+    assert isinstance(planned, MetalPlan)
+    assert planned.site is not None
+    assert record is not None
+    hosts = [replace(each, host_key=record.keys[each.host_key]) for each in planned.site.hosts]
+    ssh = Ssh(person(metal.directory.hall).private, record.enter())
+    found = examine(planned, replace(planned.site, hosts=tuple(hosts)), ssh.ask)
+    assert [each.sentence for each in found if each.status is not Status.OK] == []
+    for host in (each for each in hosts if each.name in GPU_HOSTS):
+        patch = ssh.run(planned.site, host, "cat /etc/kubernetes/patches/kubeletconfiguration*; echo end\n")
+        assert "cpuManagerPolicy: static" in patch
 
 
 def test_only_nodes_that_join_have_blocks_of_addresses(metal: Rehearsed) -> None:

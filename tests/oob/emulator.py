@@ -47,6 +47,15 @@ def dgx(**changes: Any) -> dict[str, Any]:
         "BiosVersion": "1.06.07",
         "MemorySummary": {"TotalSystemMemoryGiB": 2048, "Status": {"Health": "OK"}},
         "LogServices": {"@odata.id": LOGS},
+        "SerialConsole": {
+            "SSH": {
+                "ServiceEnabled": True,
+                "Port": 2200,
+                "ConsoleEntryCommand": "start /SP/console",
+                "HotKeySequenceDisplay": "Press ~. to leave",
+            },
+            "IPMI": {"ServiceEnabled": False},
+        },
     }
     power = {"PowerSupplies": [supply(number) for number in range(6)], "Redundancy": [{"Status": {"Health": "OK"}}]}
     drive = {"@odata.id": f"{STORE}/1/Drives/1"}

@@ -124,6 +124,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+CONSOLE = "serial console by SSH, port 2200, then type start /SP/console; Press ~. to leave"
+
+
 def run(*words: str) -> int:
     return main(["--stack", "metal", *words])
 
@@ -133,7 +136,7 @@ def test_a_person_reads_and_switches(emulated: Emulated, here: Path, capsys: pyt
     stack(here, one)
     assert run("dgx-01", "status") == 0
     said = capsys.readouterr().out
-    for words in (f"DGXH100, serial {SERIAL}", "health OK", "memory 2048 GiB", "PSU5: OK", "at 25 C"):
+    for words in (f"DGXH100, serial {SERIAL}", "health OK", "memory 2048 GiB", "PSU5: OK", "at 25 C", CONSOLE):
         assert words in said
     assert run("dgx-01", "log") == 0
     assert "2026-11-02T09:00:00Z Critical: PSU3 lost its input" in capsys.readouterr().out

@@ -9,7 +9,7 @@ import pytest
 from sushy import exceptions
 
 from oob.access import opened
-from oob.machine import Machine, Supply
+from oob.machine import Console, Machine, Supply
 from oob.reading import entries, read
 from tests.oob.conftest import Emulated
 from tests.oob.emulator import (
@@ -61,6 +61,14 @@ def seen(documents: Documents, serial: str | None = SERIAL) -> Machine:
 def changed(documents: Documents, path: str, **members: Any) -> Documents:
     """The documents, with other members of one."""
     return documents | {path: documents.get(path, {}) | members}
+
+
+def test_an_older_controller_says_its_ways_to_the_console_alone(recorded: Documents) -> None:
+    told = {"ServiceEnabled": True, "ConnectTypesSupported": ["SSH", "IPMI", None]}
+    older = changed(changed(recorded, SYSTEM, SerialConsole=None), MANAGER, SerialConsole=told)
+    assert seen(older).consoles == (Console(way="SSH"), Console(way="IPMI"))
+    off = changed(older, MANAGER, SerialConsole=told | {"ServiceEnabled": False})
+    assert seen(off).consoles == ()
 
 
 def test_a_whole_answer(emulated: Emulated) -> None:

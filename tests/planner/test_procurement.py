@@ -49,10 +49,10 @@ def test_prices_are_written_in_dollars() -> None:
 
 def test_room_is_confirmed_by_its_owner() -> None:
     """I02, A12: power, circuits and heat; a room that nobody described is missing."""
-    known = tuple(room_checks(planned_kw=112.04, rooms_kw=140, circuits=24, deliver_to="hall-2"))
+    known = tuple(room_checks(planned_kw=112.04, rooms_kw=140, circuits=24, outlets={}, deliver_to="hall-2"))
     assert [check.status for check in known] == [Status.CONFIRM, Status.CONFIRM]
     assert "112.0 kW of power with its margin, on 24 circuits" in known[0].item
-    unknown = tuple(room_checks(planned_kw=112.04, rooms_kw=None, circuits=24, deliver_to="hall-2"))
+    unknown = tuple(room_checks(planned_kw=112.04, rooms_kw=None, circuits=24, outlets={}, deliver_to="hall-2"))
     assert unknown[1].status is Status.MISSING
 
 

@@ -4,6 +4,7 @@ infiniband-diags: the doctor names what a fault changed, and nothing else.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -14,6 +15,7 @@ import pytest
 from doctor.fabric.asking import SCRIPT, Reports, told
 from doctor.fabric.examination import examine
 from doctor.results import Result, Status
+from planner.fabric.lossless import PARTITION
 from planner.faces.lists import cables
 from planner.metal_types import MetalPlan
 from tests.planner.site import planned_site
@@ -261,6 +263,16 @@ def _without_guids(text: str) -> str:
     """ibsim numbers devices as it reads them."""
     before, mark, behind = text.partition("(0x")
     return f"{before}(GUID){behind.partition(')')[2]}" if mark else text
+
+
+@pytest.mark.parametrize(("line", "mtu"), [(PARTITION, "0x85"), (PARTITION.replace("mtu=5", "mtu=4"), "0x84")])
+def test_opensm_gives_the_default_partition_the_mtu_of_the_checklist(line: str, mtu: str, tmp_path: Path) -> None:
+    """E19: IBA 1.3, table 210: 5 is 4096 bytes, below a selector that says exactly."""
+    with swept(net(racked()), tmp_path, partitions=line) as there:
+        groups = there.run(["saquery", "-g"]).stdout
+        log = (tmp_path / "opensm.log").read_text()
+    assert re.findall(r"Mtu\.+(0x\w+)", groups) == [mtu], groups
+    assert "parse" not in log.lower()
 
 
 def test_the_script_that_a_machine_runs_brings_both_reports(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from planner.draft import MetalDraft, metal_rule, metal_warning
 from planner.facility.power import carried_kw, ups_minutes
 from planner.facility.racks import CROWDED_NODES, FILL, nodes_per_rack
 from planner.findings import Observation
+from planner.nodes import GRACE_S, STOPPING_S
 from settings.facility import MOST_FLOW_LPM
 
 _WARM_LOOP_K = 15.0
@@ -238,6 +239,23 @@ def ups_energy(draft: MetalDraft) -> Iterable[Observation]:
         + (", or cover control only and let the nodes go down" if ups.covers == "all" else ", or ask fewer minutes"),
         inputs={"load": f"{plan.ups_load_kw:.1f} kW", "minutes": f"{ups.minutes:g}", "energy": f"{ups.kwh:g} kWh"},
     )
+
+
+@metal_warning(
+    "H06",
+    formula=f"minutes >= {(GRACE_S['training'] + STOPPING_S) // 60}, if they cover all",
+    source="Kubernetes, Node Shutdowns (shutdownGracePeriod); Definition of planner.nodes",
+)
+def ups_outlasts_saves(draft: MetalDraft) -> Iterable[Observation]:
+    """Nodes on batteries stop in order: their runs have time to save, and machines to end."""
+    ups, wanted = draft.settings.facility.ups, (GRACE_S["training"] + STOPPING_S) / 60
+    if ups is not None and ups.covers == "all" and ups.minutes < wanted:
+        yield Observation(
+            path="facility.ups.minutes",
+            sentence=f"{ups.minutes:g} minutes are over before runs have saved ({GRACE_S['training']} s from the signal"
+            " on) and machines have stopped",
+            remedy=f"ask for {wanted:g} minutes or more, or cover control only: a run goes on from its last checkpoint",
+        )
 
 
 def _listed(names: tuple[str, ...] | list[str]) -> str:

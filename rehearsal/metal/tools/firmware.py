@@ -1,8 +1,9 @@
 """mstconfig(1) of mstflint: what a card's firmware is set to, and what of it a boot takes up.
 
 Sources: mstflint, mlxconfig/mlxcfg_ui.cpp (`query` prints a table whose last column is the next boot's value, booleans
-as `True(1)`; a device that it cannot open ends it with 3) and its manual page; Linux, Documentation/ABI/testing/
-sysfs-bus-pci (sriov_totalvfs); modprobe.d(5), and kernel-parameters (MODULE.PARAMETER on the command line).
+as `True(1)`, with -e those of delivery and of now before it; a device that it cannot open ends it with 3) and its
+manual page; Linux, Documentation/ABI/testing/sysfs-bus-pci (sriov_totalvfs); modprobe.d(5), and kernel-parameters
+(MODULE.PARAMETER on the command line).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 from rehearsal.metal.tools.machine import absent, called, complain, facts, lasting, version
 
 NVIDIA = "15b3"
+EVERY = {"-e", "--enable_verbosity"}
 MOST = 127
 """Functions that firmware of ConnectX-6 and later takes (its manual, SR-IOV)."""
 NAMESPACES = pathlib.Path("/sys/module/ib_core/parameters/netns_mode")
@@ -35,15 +37,22 @@ def main(name: str, words: list[str]) -> int:
         if verb == "set":
             return _set(kept, dict(word.split("=") for word in rest))
         print(f"\nDevice #1:\n----------\n\nDevice:             {address}\n")
-        print(f"{'Configurations:':<60}{'Next Boot'}")
+        shown = (_delivered(card), kept.get("now", _delivered(card)), kept) if EVERY & set(words) else (kept,)
+        print(f"{'Configurations:':<60}{'Default             Current             ' * (len(shown) > 1)}Next Boot")
         for key in rest:
-            value = kept[key]
-            print(f"        {key:<52}{['False(0)', 'True(1)'][value] if key.endswith('_EN') else value}")
+            values = [["False(0)", "True(1)"][each[key]] if key.endswith("_EN") else each[key] for each in shown]
+            print(f"        {key:<52}{''.join(f'{value!s:<20}' for value in values)}")
     return 0
 
 
 def _delivered(card: dict[str, Any]) -> dict[str, int]:
-    return {"SRIOV_EN": int(card["vfs"] > 0), "NUM_OF_VFS": card["vfs"]}
+    """Marks of congestion are answered at every priority, with DSCP 48, by those of ConnectX-4 and later."""
+    return {
+        "SRIOV_EN": int(card["vfs"] > 0),
+        "NUM_OF_VFS": card["vfs"],
+        "ROCE_CC_PRIO_MASK_P1": 255,
+        "CNP_DSCP_P1": 48,
+    }
 
 
 def _set(kept: dict[str, int], wanted: dict[str, str]) -> int:
@@ -69,6 +78,8 @@ def boot() -> None:
     """Firmware comes up as it was set, and the module of RDMA devices as modprobe.d says."""
     with lasting() as state:
         firmware = dict(state.get("firmware", {}))
+        for kept in firmware.values():
+            kept["now"] = {key: value for key, value in kept.items() if key != "now"}
     for address, kept in firmware.items():
         total = pathlib.Path("/sys/bus/pci/devices") / address / "sriov_totalvfs"
         if kept["SRIOV_EN"]:

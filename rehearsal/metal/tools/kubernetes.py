@@ -45,7 +45,11 @@ def main(name: str, words: list[str]) -> int:
         return _reset()
     if verb[:2] == ["upgrade", "node"]:
         _configure("")
+        if "phase" not in verb and (ETC / "admin.conf").exists():
+            _static_pods(have)
         return 0
+    if verb[:2] == ["upgrade", "apply"]:
+        return _upgrade(verb[2], have)
     if verb[:1] == ["version"]:
         print(f"v{have.partition('-')[0]}")
         return 0
@@ -141,11 +145,30 @@ def _init(config: str) -> int:
     if "error" in answer:
         return complain(f"error execution phase wait-control-plane: {answer['error']}", 1)
     (ETC / "manifests").mkdir(exist_ok=True)
-    for name in ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"):
-        (ETC / "manifests" / f"{name}.yaml").write_text(f"# static pod {name}\n")
+    (ETC / "manifests/etcd.yaml").write_text("# static pod etcd\n")
+    _static_pods(version("kubeadm"))
     _write(ETC / "admin.conf", answer["admin"])
     _joined(answer)
     print("Your Kubernetes control-plane has initialized successfully!")
+    return 0
+
+
+def _static_pods(package: str) -> None:
+    """In kubeadm's own version."""
+    for name in ("kube-apiserver", "kube-controller-manager", "kube-scheduler"):
+        image = f"    image: registry.k8s.io/{name}:v{package.partition('-')[0]}\n"
+        (ETC / "manifests" / f"{name}.yaml").write_text(f"# static pod {name}\n{image}")
+
+
+def _upgrade(wanted: str, have: str) -> int:
+    """It refuses what is newer than itself (cmd/kubeadm/app/phases/upgrade/policy.go), and writes down what it did."""
+    if wanted != f"v{have.partition('-')[0]}":
+        return complain(f"[upgrade/version] FATAL: the version to upgrade to {wanted} is not kubeadm's", 1)
+    answer = ask({"kind": "upgrade", "version": wanted})
+    if "error" in answer:
+        return complain(f"[upgrade/config] FATAL: {answer['error']}", 1)
+    _static_pods(have)
+    print(f'[upgrade] SUCCESS! A control plane node of your cluster was upgraded to "{wanted}".')
     return 0
 
 
@@ -178,6 +201,7 @@ def _join(config: str) -> int:
     _joined(answer)
     if "admin" in answer:
         (ETC / "manifests").mkdir(exist_ok=True)
+        _static_pods(version("kubeadm"))
         _write(ETC / "admin.conf", answer["admin"])
     print("This node has joined the cluster")
     return 0

@@ -1,5 +1,8 @@
 """lspci(8), setpci(8) and udevadm(8): bridges with access control, network devices and the rules that name them.
 
+A rule's NAME, ATTR{mtu} and RUN are taken, in that order (systemd, src/udev/udev-event.c: an event renames, writes
+attributes and then runs programs; udev(7), %k is the kernel's name of the device).
+
 `setpci` on a device without the capability ends with 1 (pciutils, setpci.c: "Extended capability ID not found"). The
 kernel does not rename a device that is up (net/core/dev.c, dev_change_name: EBUSY, before Linux 6.3 for all and since
 then by rule).
@@ -9,10 +12,14 @@ from __future__ import annotations
 
 import pathlib
 import re
+import subprocess
+from collections.abc import Iterator
 
 from rehearsal.metal.tools.machine import called, complain, facts, until_boot
 
-RULE = re.compile(r'^SUBSYSTEM=="net", ACTION=="add", KERNELS=="([^"]+)", NAME="([^"]+)"$', re.MULTILINE)
+RULE = re.compile(r'^SUBSYSTEM=="(net|infiniband)", ACTION=="add", KERNELS=="([^"]+)", (.+)$', re.MULTILINE)
+ASSIGNED = re.compile(r'(NAME|ATTR\{mtu\}|RUN)\+?="([^"]*)"')
+DEVICES = pathlib.Path("/sys/bus/pci/devices")
 
 
 def main(name: str, words: list[str]) -> int:
@@ -24,7 +31,7 @@ def main(name: str, words: list[str]) -> int:
         return 0
     if name == "setpci":
         return _setpci(words)
-    return _trigger() if words[:1] == ["trigger"] else 0
+    return _trigger(words) if words[:1] == ["trigger"] else 0
 
 
 def _setpci(words: list[str]) -> int:
@@ -41,17 +48,36 @@ def _setpci(words: list[str]) -> int:
     return 0
 
 
-def _trigger() -> int:
-    """The rules are asked again for each network device, and name those that are down."""
-    rules = {
-        pci: name
-        for file in sorted(pathlib.Path("/etc/udev/rules.d").glob("*.rules"))
-        for pci, name in RULE.findall(file.read_text())
-    }
-    up = {card["pci"] for card in facts()["cards"] if card["up"]}
-    for pci, name in rules.items():
-        place = pathlib.Path("/sys/bus/pci/devices") / pci / "net"
-        for now in list(place.iterdir()) if place.is_dir() else []:
-            if now.name != name and pci not in up:
-                now.rename(place / name)
+def boot() -> None:
+    """The kernel finds each device anew, with what it gives an interface by itself; then the rules are asked."""
+    for mtu in DEVICES.glob("*/net/*/mtu"):
+        mtu.write_text("1500\n")
+    for tos in pathlib.Path("/sys/kernel/config/rdma_cm").glob("*/ports/*/default_roce_tos"):
+        tos.write_text("0\n")
+    _trigger(["trigger"])
+
+
+def _trigger(words: list[str]) -> int:
+    """The rules are asked again for each device of the subsystem, all without one."""
+    for subsystem, pci, rest in _rules():
+        if f"--subsystem-match={subsystem}" not in words and any("--subsystem-match" in word for word in words):
+            continue
+        for device in list((DEVICES / pci / subsystem).glob("*")):
+            _event(device, pci, dict(ASSIGNED.findall(rest)))
     return 0
+
+
+def _rules() -> Iterator[tuple[str, str, str]]:
+    for file in sorted(pathlib.Path("/etc/udev/rules.d").glob("*.rules")):
+        yield from RULE.findall(file.read_text())
+
+
+def _event(device: pathlib.Path, pci: str, assigned: dict[str, str]) -> None:
+    """A device that is down is renamed."""
+    up = {card["pci"] for card in facts()["cards"] if card["up"]}
+    if (name := assigned.get("NAME")) and name != device.name and pci not in up:
+        device = device.rename(device.parent / name)
+    if mtu := assigned.get("ATTR{mtu}"):
+        (device / "mtu").write_text(f"{mtu}\n")
+    if program := assigned.get("RUN"):
+        subprocess.run(program.replace("%k", device.name).split(), check=False)

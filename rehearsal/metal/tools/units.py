@@ -10,7 +10,7 @@ from __future__ import annotations
 import pathlib
 from typing import Any
 
-from rehearsal.metal.tools import drives, firmware, kernel, nfs, slurm
+from rehearsal.metal.tools import drives, firmware, kernel, nfs, pci, slurm
 from rehearsal.metal.tools.machine import called, complain, facts, lasting, until_boot, version
 
 ETC = pathlib.Path("/etc/systemd/system")
@@ -221,6 +221,7 @@ def _boot() -> int:
     drives.boot()
     firmware.boot()
     kernel.boot()
+    pci.boot()
     _reload()
     names = sorted(each.name for each in (ETC / WANTS).glob("*")) if (ETC / WANTS).is_dir() else []
     begun: list[str] = []

@@ -120,7 +120,8 @@ def test_nothing_is_said_without_need() -> None:
 def test_roce() -> None:
     """T3.11: InfiniBand's, and the longer timeout."""
     verbs = variables("infiniband", DGX, rails=True)
-    assert PRESETS["roce"] == verbs | {"NCCL_IB_TIMEOUT": "22"}
+    marked = {"NCCL_IB_TC": "106", "NCCL_IB_SL": "3"}
+    assert PRESETS["roce"] == verbs | marked | {"NCCL_IB_TIMEOUT": "22"}
 
 
 def test_tcp() -> None:

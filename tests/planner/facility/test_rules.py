@@ -251,6 +251,16 @@ def test_batteries(kwh: float, covers: str, wrong: bool) -> None:
     assert all("kWh for 10 minutes" in finding.sentence for finding in seen)
 
 
+@pytest.mark.parametrize(
+    ("minutes", "covers", "warned"), [(6.9, "all", True), (7, "all", False), (5, "control", False)]
+)
+def test_batteries_carry_until_runs_have_saved(minutes: float, covers: str, warned: bool) -> None:
+    """H06: five minutes to save and two to stop; nodes that batteries do not cover go down at once."""
+    assert (
+        bool(found("ups-outlasts-saves", {"facility.ups": {"kwh": 99, "minutes": minutes, "covers": covers}})) is warned
+    )
+
+
 def test_limits_never_break_a_plan_by_growing() -> None:
     """A07: the site has no error, and has none with any of its limits raised."""
     for key, value in (

@@ -81,12 +81,14 @@ def swept(
     directory: Path,
     *,
     manager: bool = True,
+    partitions: str | None = None,
     at: str | None = None,
     through: Sequence[str] = (),
     seconds: float = 120,
 ) -> Iterator[Swept]:
     """The fabric, swept by opensm, if somebody manages it. Raises UnsweptError, with the last words of a program.
 
+    `partitions` are the lines of opensm's file of that name; without any it has its own default.
     With `at` the simulator listens at an address of the network that the words `through` lead into, for machines there.
     """
     directory.mkdir(parents=True, exist_ok=True)
@@ -123,9 +125,12 @@ def swept(
         _obeyed((directory / "ibsim.out").read_text(errors="replace"))
         there = Swept(environment, directory, through)
         if manager:
-            log = directory / "opensm.log"
+            log, told = directory / "opensm.log", directory / "partitions.conf"
+            if partitions:
+                told.write_text(f"{partitions}\n")
             # Swept once (-s 0), and each line of the log is written at once (-d 2).
-            start("opensm", ["ibsim-run", "opensm", "-s", "0", "-d", "2", "-f", str(log)], "SUBNET UP", log)
+            words = ["ibsim-run", "opensm", "-s", "0", "-d", "2", "-f", str(log), "-P", str(told)]
+            start("opensm", words, "SUBNET UP", log)
             _answering(there, seconds)
         yield there
     finally:

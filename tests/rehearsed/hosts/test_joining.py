@@ -326,3 +326,56 @@ def test_a_node_does_not_change_its_minor_by_packages_alone(site: tuple[Hall, Ku
     )
     fresh = rack("gpu-n")
     assert prepare(hall, fresh, bundle(("packages",), newer)).status == 0
+
+
+UPGRADE = (Path(__file__).parents[3] / "node/kubernetes/upgrade.sh").read_text()
+
+
+def upgraded(hall: Hall, name: str, version: str) -> tuple[int | None, str]:
+    """What the script for another version says on a machine."""
+    done = over_ssh(hall, hall.hosts[name], f"bash -s -- {name} {version}", UPGRADE)
+    return done.status, done.stdout + done.stderr
+
+
+def drained(kube: Kube, name: str, *, yes: bool = True) -> None:
+    kube.patch("v1", "Node", name, None, {"spec": {"unschedulable": yes or None}})
+
+
+def test_nodes_change_their_minor_one_after_the_other_behind_the_control_plane(
+    site: tuple[Hall, Kube], rack: Any
+) -> None:
+    """The last of these tests: the control plane is another one afterwards."""
+    hall, kube = site
+    token, host = "f4f4f4.0123456789abcdef", rack("gpu-u")
+    kept = {"ClusterConfiguration": "kind: ClusterConfiguration\nkubernetesVersion: v1.36.3\n"}
+    meta = {"name": "kubeadm-config", "namespace": "kube-system"}
+    kube.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": kept}, "kubeadm", force=True)
+    assert make_first(hall, f"gpu-u {token} worker SER-1\n").status == 0
+    assert prepare(hall, host, bundle((*READY, "join"), {"JOIN": joining("gpu-u", token)})).status == 0
+
+    new = "1.37.1-1.1"
+    drained(kube, "gpu-u")
+    for name, version, words in (
+        ("gpu-u", new, "the control plane is v1.36.3: upgrade its machines first"),
+        ("cp-1", new, "it is not drained: kubectl drain cp-1"),
+        ("cp-1", "1.38.0-1.1", "versions go up one minor at a time"),
+        ("cp-1", "v1.37.1", "is no version of a package"),
+    ):
+        status, said = upgraded(hall, name, version)
+        assert (status, words in said) == (1, True), said
+    first = hall.hosts["cp-1"]
+    assert not [call for each in (first, host) for call in each.calls() if "upgrade" in call]
+
+    drained(kube, "cp-1")
+    assert upgraded(hall, "cp-1", new)[0] == 0
+    assert upgraded(hall, "gpu-u", new)[0] == 0
+    done = [" ".join(call) for each in (first, host) for call in each.calls() if call[:2] == ["kubeadm", "upgrade"]]
+    patches = "--patches /etc/kubernetes/patches"
+    assert done == [f"kubeadm upgrade apply v1.37.1 --yes {patches}", f"kubeadm upgrade node {patches}"]
+    calls = len(host.calls())
+    assert upgraded(hall, "gpu-u", new) == (0, f"gpu-u: {new}; kubectl uncordon gpu-u\n")
+    assert not [call for call in host.calls()[calls:] if "install" in call or call[0] == "kubeadm" or "restart" in call]
+
+    newer = {"KUBERNETES_MINOR": "1.37", "PACKAGES": f"kubelet={new} kubeadm={new} kubectl={new}"}
+    assert prepare(hall, host, bundle(("packages",), newer)).status == 0, "the stack file's word and the node's agree"
+    drained(kube, "cp-1", yes=False)

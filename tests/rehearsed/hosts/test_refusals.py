@@ -23,9 +23,9 @@ CASES: list[tuple[str, dict[str, Any], Mapping[str, str | None], str]] = [
     ("checks", {"serial": "SER-9"}, {}, "this machine has serial SER-9 and the stack file says SER-1"),
     (
         "checks",
-        {"system": "debian", "release": "12"},
+        {"system": "rocky", "release": "9.4"},
         {},
-        "this host runs debian-12, and this stack knows ubuntu-22.04",
+        "this host runs rocky-9.4, and this stack knows ubuntu-22.04",
     ),
     ("checks", {"kernel": "5.15.0-30-generic"}, {}, "kernel 5.15.0-30-generic is older than 6.8.0"),
     ("checks", {"memory_gib": 1920}, {}, "this host has 1891 GiB of memory and its model 2048: look for a failed DIMM"),

@@ -22,7 +22,7 @@ def roce_lossless(draft: MetalDraft) -> Iterable[Observation]:
             path=f"fabric.{missing[0]}",
             sentence=f"RoCE without {' and '.join(missing)} loses packets where several nodes send to one, and a loss "
             "costs a round trip of everything behind it",
-            remedy=f"configure {' and '.join(missing)} on switches and cards, then set the keys",
+            remedy=f"configure {' and '.join(missing)} on the switches (make plan TABLE=switches), then set the keys",
         )
 
 
