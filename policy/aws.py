@@ -15,6 +15,9 @@ UNTAGGED_TYPES = frozenset(
         "aws:ec2/route:Route",
         "aws:ec2/routeTableAssociation:RouteTableAssociation",
         "aws:ec2/vpcIpv4CidrBlockAssociation:VpcIpv4CidrBlockAssociation",
+        "aws:ecr/lifecyclePolicy:LifecyclePolicy",
+        "aws:ecr/pullThroughCacheRule:PullThroughCacheRule",
+        "aws:ecr/repositoryPolicy:RepositoryPolicy",
         "aws:efs/backupPolicy:BackupPolicy",
         "aws:efs/fileSystemPolicy:FileSystemPolicy",
         "aws:efs/mountTarget:MountTarget",
@@ -59,6 +62,10 @@ def tagged(graph: Graph) -> Iterator[Finding]:
         for kind in ("instance", "volume", "network-interface"):
             if missing := [tag for tag in MANDATORY_TAGS if not specifications.get(kind, {}).get(tag)]:
                 yield template.name, f"starts each {kind} without {', '.join(missing)}; default tags do not reach it"
+    for each in graph.of_type("EC2NodeClass"):
+        given = (each.inputs.get("spec") or {}).get("tags") or {}
+        if missing := [tag for tag in MANDATORY_TAGS if not given.get(tag)]:
+            yield each.name, f"lets Karpenter start nodes without {', '.join(missing)}; default tags do not reach them"
     for each in graph.of_type("kubernetes:storage.k8s.io/v1:StorageClass"):
         asked = each.inputs.get("parameters") or {}
         given = {value.partition("=")[0] for name, value in asked.items() if name.startswith("tagSpecification_")}
