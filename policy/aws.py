@@ -84,15 +84,14 @@ def _volumes_encrypted(inputs: Mapping[str, Any]) -> bool:
     return bool(volumes) and all(each.get("encrypted") == "true" for each in volumes)
 
 
-def _file_system_encrypted(inputs: Mapping[str, Any]) -> bool:
-    return inputs.get("deploymentType") == "SCRATCH_2" or bool(inputs.get("kmsKeyId"))
-
-
 ENCRYPTION: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], bool]]] = {
     "aws:eks/cluster:Cluster": ("Kubernetes secrets with our key", _secrets_encrypted),
     "aws:cloudwatch/logGroup:LogGroup": ("its log with our key", lambda inputs: bool(inputs.get("kmsKeyId"))),
     "aws:ec2/launchTemplate:LaunchTemplate": ("its volumes", _volumes_encrypted),
-    "aws:fsx/lustreFileSystem:LustreFileSystem": ("a persistent file system with our key", _file_system_encrypted),
+    "aws:fsx/lustreFileSystem:LustreFileSystem": (
+        "a persistent file system with our key",
+        lambda inputs: inputs.get("deploymentType") == "SCRATCH_2" or bool(inputs.get("kmsKeyId")),
+    ),
     "aws:kms/key:Key": ("with a key that rotates", lambda inputs: inputs.get("enableKeyRotation") is True),
     "kubernetes:storage.k8s.io/v1:StorageClass": (
         "its volumes",

@@ -56,12 +56,6 @@ def throughput_stays(change: pulumi.ResourceHookArgs) -> None:
         )
 
 
-def _kept_throughput() -> pulumi.ResourceHookBinding:
-    """Asked before an update, in a preview too."""
-    shown = pulumi.ResourceHookOptions(on_dry_run=True)
-    return pulumi.ResourceHookBinding(before_update=[pulumi.ResourceHook("throughput-stays", throughput_stays, shown)])
-
-
 class Lustre(Component):
     """A Lustre file system in one zone: that of the nodes that mount it."""
 
@@ -73,6 +67,8 @@ class Lustre(Component):
         super().__init__(name, opts)
         persistent = args.deployment_type == "PERSISTENT_2"
         metadata = aws.fsx.LustreFileSystemMetadataConfigurationArgs(mode="AUTOMATIC") if args.efa else None
+        shown = pulumi.ResourceHookOptions(on_dry_run=True)
+        hooks = [pulumi.ResourceHook("throughput-stays", throughput_stays, shown)] if args.efa else []
         file_system = aws.fsx.LustreFileSystem(
             self.named("file-system"),
             aws.fsx.LustreFileSystemArgs(
@@ -96,7 +92,7 @@ class Lustre(Component):
             self.child(
                 protect=args.protect,
                 custom_timeouts=pulumi.CustomTimeouts(create="45m", update="3h", delete="30m"),
-                hooks=_kept_throughput() if args.efa else None,
+                hooks=pulumi.ResourceHookBinding(before_update=hooks) if hooks else None,
             ),
         )
         linked = [self._link(file_system, each) for each in args.associations]

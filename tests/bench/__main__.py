@@ -70,9 +70,7 @@ def growth() -> Figure:
         eight.write_text(re.sub(r"\b256\b", "8", LARGE.read_text()))
         runs = [(_alone(str(LARGE)), _alone(str(eight))) for _ in range(ROUNDS)]
     large, small = (min(each) for each in zip(*runs, strict=True))
-    how = (
-        f"{large:.2f} s of CPU against {small:.2f} s, smallest of {ROUNDS} alternating runs; same resources"
-    )
+    how = f"{large:.2f} s of CPU against {small:.2f} s, smallest of {ROUNDS} alternating runs; same resources"
     return Figure("preview of 256 nodes over that of 8", large / small, 1.05, "", how)
 
 

@@ -49,7 +49,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsed]:
         "publicAccessCidrs: [203.0.113.0/24]",
         "access: {via: vpn, network: head-office, cidrs: [10.8.0.0/16]}",
     )
-    tree.stack("dev").set("gpucluster:storage.lustre", FAST)
+    tree.stack("dev").set("gpucluster:storage.lustre", FAST).set("gpucluster:budget.maxHourlyUsd", 40)
     with rehearsed("alone", tree, directory / "state") as opened:
         yield opened
 
