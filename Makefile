@@ -241,8 +241,9 @@ site: setup ## build the pages of docs/ as a site in build/site; a dead link fai
 	@$(RUN) mkdocs build --quiet --site-dir build/site
 	@echo "build/site/index.html"
 
-picture: setup ## draw the README's picture of the on-premises fabric
+picture: setup ## draw the pictures of README and docs: the on-premises fabric, and by a Chromium on PATH comments of pull requests
 	@$(RUN) planner.faces.page.picture
+	@$(RUN) tests.review.pictures
 
 accept: setup ## rewrite the goldens that the quick tests compare with
 	@$(WITH_ARGS) $(RUN) pytest -n $(WORKERS) --dist loadgroup -m 'not engine' --accept

@@ -15,6 +15,9 @@ UNTAGGED_TYPES = frozenset(
         "aws:ec2/route:Route",
         "aws:ec2/routeTableAssociation:RouteTableAssociation",
         "aws:ec2/vpcIpv4CidrBlockAssociation:VpcIpv4CidrBlockAssociation",
+        "aws:ecr/lifecyclePolicy:LifecyclePolicy",
+        "aws:ecr/pullThroughCacheRule:PullThroughCacheRule",
+        "aws:ecr/repositoryPolicy:RepositoryPolicy",
         "aws:efs/backupPolicy:BackupPolicy",
         "aws:efs/fileSystemPolicy:FileSystemPolicy",
         "aws:efs/mountTarget:MountTarget",
@@ -59,6 +62,10 @@ def tagged(graph: Graph) -> Iterator[Finding]:
         for kind in ("instance", "volume", "network-interface"):
             if missing := [tag for tag in MANDATORY_TAGS if not specifications.get(kind, {}).get(tag)]:
                 yield template.name, f"starts each {kind} without {', '.join(missing)}; default tags do not reach it"
+    for each in graph.of_type("EC2NodeClass"):
+        given = (each.inputs.get("spec") or {}).get("tags") or {}
+        if missing := [tag for tag in MANDATORY_TAGS if not given.get(tag)]:
+            yield each.name, f"lets Karpenter start nodes without {', '.join(missing)}; default tags do not reach them"
     for each in graph.of_type("kubernetes:storage.k8s.io/v1:StorageClass"):
         asked = each.inputs.get("parameters") or {}
         given = {value.partition("=")[0] for name, value in asked.items() if name.startswith("tagSpecification_")}
@@ -77,15 +84,14 @@ def _volumes_encrypted(inputs: Mapping[str, Any]) -> bool:
     return bool(volumes) and all(each.get("encrypted") == "true" for each in volumes)
 
 
-def _file_system_encrypted(inputs: Mapping[str, Any]) -> bool:
-    return inputs.get("deploymentType") == "SCRATCH_2" or bool(inputs.get("kmsKeyId"))
-
-
 ENCRYPTION: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], bool]]] = {
     "aws:eks/cluster:Cluster": ("Kubernetes secrets with our key", _secrets_encrypted),
     "aws:cloudwatch/logGroup:LogGroup": ("its log with our key", lambda inputs: bool(inputs.get("kmsKeyId"))),
     "aws:ec2/launchTemplate:LaunchTemplate": ("its volumes", _volumes_encrypted),
-    "aws:fsx/lustreFileSystem:LustreFileSystem": ("a persistent file system with our key", _file_system_encrypted),
+    "aws:fsx/lustreFileSystem:LustreFileSystem": (
+        "a persistent file system with our key",
+        lambda inputs: inputs.get("deploymentType") == "SCRATCH_2" or bool(inputs.get("kmsKeyId")),
+    ),
     "aws:kms/key:Key": ("with a key that rotates", lambda inputs: inputs.get("enableKeyRotation") is True),
     "kubernetes:storage.k8s.io/v1:StorageClass": (
         "its volumes",

@@ -149,17 +149,15 @@ def pods_find_a_pool(graph: Graph) -> Iterator[Finding]:
     for pod in pods(graph) if _pools(graph) else ():
         wanted = {key: value for key, value in (pod.spec.get("nodeSelector") or {}).items() if key in _written(graph)}
         places = [
-            (each.name, each.inputs.get("taints") or []) for each in graph.of_type(NODE_GROUP) if _has(each, wanted)
+            (each.name, each.inputs.get("taints") or [])
+            for each in graph.of_type(NODE_GROUP)
+            if wanted.items() <= (each.inputs.get("labels") or {}).items()
         ]
         places += [(pool.name, taints) for pool, taints in _selected(graph, pod)]
         if not places:
             yield pod.owner, f"selects nodes with {wanted}, which no node group and no NodePool has"
         elif not any(all(tolerates(pod, taint) for taint in taints) for _, taints in places):
             yield pod.owner, f"tolerates the taints of none of {', '.join(name for name, _ in places)}"
-
-
-def _has(group: Resource, wanted: Mapping[str, str]) -> bool:
-    return bool(wanted.items() <= (group.inputs.get("labels") or {}).items())
 
 
 @rule(

@@ -12,7 +12,6 @@ from components.platform.network_rules import Reach, internet
 from components.platform.taints import tolerations_of_all_pools
 from components.serving.entry import Entry
 from planner.faces.outputs import aws_numbers
-from planner.serving.gateway import GatewayPlan
 from planner.stack import AwsDeployment
 from planner.types import AwsPlan
 from stacks.aws_cache import image_cache
@@ -136,7 +135,7 @@ def deploy_aws(plan: AwsPlan) -> Platform:
             region=plan.deployment.region,
             client=plan.supply.image(AWS_CLI_IMAGE),
         ),
-        entry=_entry(plan.gateway, base),
+        entry=_entry(plan, base),
         watching=watching(plan, base, cluster.name, file_system, services.installed["coredns"]),
         connections=connections(plan.deployment.vpc_cidr, services=bool(plan.vpc.reached_inside)),
         zones=HostedZones(cluster_name=cluster.name, partition=base.account.partition),
@@ -191,17 +190,21 @@ def connections(vpc_cidr: str, *, services: bool) -> Connections:
     )
 
 
-def _entry(gateway: GatewayPlan | None, base: Ground) -> Entry:
+def _entry(plan: AwsPlan, base: Ground) -> Entry:
     """A network load balancer of the controller that EKS runs itself; it lets callers' networks in to the nodes' group.
 
-    Source: kubernetes/cloud-provider-aws, docs/service_controller.md; its default is a Classic Load Balancer.
+    Source: kubernetes/cloud-provider-aws, docs/service_controller.md; its default is a Classic Load Balancer. It gives
+    tags when it makes one, and changes none afterwards (pkg/providers/v1/aws_loadbalancer.go, ensureLoadBalancerv2).
     """
-    internet = gateway is not None and gateway.internet
+    internet = plan.gateway is not None and plan.gateway.internet
     where = base.network.subnet_ids("public" if internet else "system")
     begin = "service.beta.kubernetes.io/aws-load-balancer"
     return Entry(
         annotations={
             f"{begin}-type": "nlb",
+            f"{begin}-additional-resource-tags": ",".join(
+                f"{key}={value}" for key, value in lasting_tags(plan.ownership).items()
+            ),
             f"{begin}-subnets": pulumi.Output.all(*where).apply(",".join),
             **({} if internet else {f"{begin}-internal": "true"}),
         }

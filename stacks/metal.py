@@ -21,7 +21,7 @@ from components.platform.charts import Chart, ChartArgs
 from components.platform.network_rules import Reach
 from components.serving.entry import Entry
 from planner.metal_types import MetalPlan
-from planner.site import HostPlan, SitePlan, StorePlan
+from planner.site import SitePlan, StorePlan
 from planner.types import Plan
 from stacks.charts import chart_source
 from stacks.gpu_pools import gpu_pool
@@ -187,7 +187,8 @@ def _kubernetes(control: ControlPlane, cluster: str, parent: pulumi.Resource) ->
 def _network(plan: MetalPlan, site: SitePlan, control: ControlPlane, inside: pulumi.ResourceOptions) -> pulumi.Resource:
     interfaces = {host.management_nic for host in site.nodes if host.pool}
     interface = next(iter(interfaces)) if len(interfaces) == 1 else None
-    untainted = [host for host in site.nodes if host.control_plane or _is_system(plan, host)]
+    system = {name for name, pool in plan.pools.items() if pool.role == "system"}
+    untainted = [host for host in site.nodes if host.control_plane or host.pool in system]
     return Chart(
         "cilium",
         ChartArgs(
@@ -205,10 +206,6 @@ def _network(plan: MetalPlan, site: SitePlan, control: ControlPlane, inside: pul
         ),
         inside,
     ).release
-
-
-def _is_system(plan: MetalPlan, host: HostPlan) -> bool:
-    return host.pool is not None and plan.pools[host.pool].role == "system"
 
 
 def _slurm_lines(plan: MetalPlan) -> dict[str, Any]:

@@ -5,7 +5,7 @@ last of its nodes has gone (finalizer karpenter.k8s.aws/termination).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pulumi
@@ -109,7 +109,7 @@ class KarpenterPool(Component):
 
 
 def _pool(args: KarpenterPoolArgs) -> dict[str, Any]:
-    taints = [{"key": each.key, "value": each.value, "effect": each.effect} for each in args.taints]
+    taints = [asdict(each) for each in args.taints]
     return {
         "template": {
             "metadata": {"labels": dict(sorted(args.labels.items()))},

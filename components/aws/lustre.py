@@ -41,6 +41,21 @@ class LustreArgs:
     protect: bool = False
 
 
+def throughput_stays(change: pulumi.ResourceHookArgs) -> None:
+    """Raises RuntimeError if an update would change the throughput of a file system with EFA, which FSx never does.
+
+    Source: pulumi-aws, fsx.LustreFileSystem, efaEnabled ("prevents changes to perUnitStorageThroughput").
+    """
+    before, after = (
+        given.get("perUnitStorageThroughput") for given in (change.old_inputs or {}, change.new_inputs or {})
+    )
+    if before != after:
+        raise RuntimeError(
+            f"gpucluster:storage.lustre.throughputMbpsPerTib: FSx does not change the throughput of a file system with "
+            f"EFA, so nothing was touched; set it to {before:.0f}, or copy the data to a file system of another stack"
+        )
+
+
 class Lustre(Component):
     """A Lustre file system in one zone: that of the nodes that mount it."""
 
@@ -52,6 +67,8 @@ class Lustre(Component):
         super().__init__(name, opts)
         persistent = args.deployment_type == "PERSISTENT_2"
         metadata = aws.fsx.LustreFileSystemMetadataConfigurationArgs(mode="AUTOMATIC") if args.efa else None
+        shown = pulumi.ResourceHookOptions(on_dry_run=True)
+        hooks = [pulumi.ResourceHook("throughput-stays", throughput_stays, shown)] if args.efa else []
         file_system = aws.fsx.LustreFileSystem(
             self.named("file-system"),
             aws.fsx.LustreFileSystemArgs(
@@ -75,6 +92,7 @@ class Lustre(Component):
             self.child(
                 protect=args.protect,
                 custom_timeouts=pulumi.CustomTimeouts(create="45m", update="3h", delete="30m"),
+                hooks=pulumi.ResourceHookBinding(before_update=hooks) if hooks else None,
             ),
         )
         linked = [self._link(file_system, each) for each in args.associations]

@@ -7,7 +7,7 @@ nodeadm-run.service comes after cloud-final.service); what it is to do after a r
 import base64
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -90,7 +90,7 @@ def join_kubelet(max_pods: int, labels: Mapping[str, str], taints: Sequence[Tain
     where the image is not its own (aws/containers-roadmap, issue 1962), and meanwhile any pod may come.
     """
     said = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
-    kept = [{"key": each.key, "value": each.value, "effect": each.effect} for each in taints]
+    kept = [asdict(each) for each in taints]
     return {"config": {"maxPods": max_pods, "registerWithTaints": kept}, "flags": [f"--node-labels={said}"]}
 
 

@@ -4,7 +4,7 @@ Source: kubeadm reference, kubeadm.k8s.io/v1beta4; kubelet reference, kubelet.co
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import yaml
@@ -69,7 +69,7 @@ def _arguments(values: Mapping[str, str]) -> list[dict[str, str]]:
 def registration(node: NodeSpec) -> dict[str, Any]:
     """How the kubelet registers its node. Unless the address is said it takes the one of the default route."""
     labels = ",".join(f"{key}={value}" for key, value in sorted(node.labels.items()))
-    taints = {} if node.taints is None else {"taints": [_taint(each) for each in node.taints]}
+    taints = {} if node.taints is None else {"taints": [asdict(each) for each in node.taints]}
     return {
         "name": node.name,
         "criSocket": SOCKET,
@@ -77,10 +77,6 @@ def registration(node: NodeSpec) -> dict[str, Any]:
         **({} if node.pulls else {"imagePullPolicy": "Never"}),
         "kubeletExtraArgs": _arguments({"node-ip": node.address, "node-labels": labels}),
     }
-
-
-def _taint(taint: Taint) -> dict[str, str]:
-    return {"key": taint.key, "value": taint.value, "effect": taint.effect}
 
 
 def cluster_configuration(cluster: ClusterSpec) -> dict[str, Any]:

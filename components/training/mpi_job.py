@@ -32,7 +32,8 @@ def mpi_job(args: TrainingJobArgs, account: pulumi.Input[str], config_maps: Mapp
     worker = pod_template(args, account, config_maps, first=False)
     (container,) = worker["spec"]["containers"]
     environment = container["env"]
-    container.update(name="worker", command=["/usr/sbin/sshd", "-De"], securityContext=_with_sshd(args))
+    confined = confined_values(capabilities=sorted({*args.shape.network.capabilities, *SSHD}))
+    container.update(name="worker", command=["/usr/sbin/sshd", "-De"], securityContext=confined)
     del container["args"]
     return {
         "slotsPerWorker": args.shape.gpus,
@@ -90,7 +91,3 @@ def _launcher(args: TrainingJobArgs, account: pulumi.Input[str], environment: li
             ],
         },
     }
-
-
-def _with_sshd(args: TrainingJobArgs) -> dict[str, Any]:
-    return confined_values(capabilities=sorted({*args.shape.network.capabilities, *SSHD}))

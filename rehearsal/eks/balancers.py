@@ -3,8 +3,9 @@
 Source: kubernetes/cloud-provider-aws. Its name is `a` and the Service's uid without dashes (k8s.io/cloud-provider,
 DefaultLoadBalancerName). pkg/providers/v1/aws.go, EnsureLoadBalancer: a network load balancer where the annotation
 aws-load-balancer-type says nlb, in the subnets that aws-load-balancer-subnets names, inside where
-aws-load-balancer-internal is true, tagged with the cluster and the Service; the finalizer
-service.kubernetes.io/load-balancer-cleanup keeps the Service until it is gone. Left out: listeners and targets, since
+aws-load-balancer-internal is true, tagged with the cluster, the Service and, when it is made, what the annotation
+aws-load-balancer-additional-resource-tags says (aws_loadbalancer.go, getKeyValuePropertiesFromAnnotation); a finalizer,
+service.kubernetes.io/load-balancer-cleanup, keeps the Service until it is gone. Left out: listeners and targets, since
 what a rehearsed cluster serves is reached through its proxy, and a Service with a class of another controller.
 """
 
@@ -60,7 +61,8 @@ class Balancers(Controller):
             for key, value in (meta.get("annotations") or {}).items()
             if key.startswith(BEGIN)
         }
-        tags = {
+        asked = filter(None, told.get("additional-resource-tags", "").split(","))
+        tags = dict(each.split("=")[:2] for each in asked) | {
             f"kubernetes.io/cluster/{self._world.cluster}": "owned",
             "kubernetes.io/service-name": f"{meta['namespace']}/{meta['name']}",
         }

@@ -7,6 +7,7 @@ and the program alternate, and the smallest of several runs counts. Exit status 
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import tempfile
@@ -24,11 +25,13 @@ from rehearsal.command.session import open_session
 from tests.bench import copying, flat, passing, staging
 from tests.bench.yardstick import USUAL, counting_seconds
 from tests.graph.stackfiles import graph_of
+from tests.presets.rehearsing import rehearsed
 
 ROOT = Path(__file__).resolve().parents[2]
 REPORT = ROOT / "docs" / "benchmarks.md"
 ROUNDS = 5
 SITE = "bench"
+LARGE = ROOT / "tests" / "settings" / "corpus" / "good" / "two-thousand-gpus.yaml"
 
 
 @dataclass(frozen=True)
@@ -53,10 +56,32 @@ def program_share(stack: str = "prod") -> Figure:
     """CPU of the program alone over that of the flat program with the same resources."""
     with tempfile.TemporaryDirectory(prefix="gpucluster-bench-") as scratch:
         floor = flat.write(graph_of(stack, True), Path(scratch))
-        runs = [(_alone(stack), _alone(stack, str(floor))) for _ in range(ROUNDS)]
+        file = str(ROOT / f"Pulumi.{stack}.yaml")
+        runs = [(_alone(file), _alone(file, str(floor))) for _ in range(ROUNDS)]
     ours, least = min(run[0] for run in runs), min(run[1] for run in runs)
     how = f"{ours:.2f} s of CPU against {least:.2f} s for the flat program, smallest of {ROUNDS} alternating runs"
     return Figure(f"program share of a preview, {stack}", ours / least, 1.2, "", how)
+
+
+def growth() -> Figure:
+    """CPU of the program for 256 nodes over that for eight of the same stack file."""
+    with tempfile.TemporaryDirectory(prefix="gpucluster-bench-") as scratch:
+        eight = Path(scratch) / "eight.yaml"
+        eight.write_text(re.sub(r"\b256\b", "8", LARGE.read_text()))
+        runs = [(_alone(str(LARGE)), _alone(str(eight))) for _ in range(ROUNDS)]
+    large, small = (min(each) for each in zip(*runs, strict=True))
+    how = f"{large:.2f} s of CPU against {small:.2f} s, smallest of {ROUNDS} alternating runs; same resources"
+    return Figure("preview of 256 nodes over that of 8", large / small, 1.05, "", how)
+
+
+def thousands() -> Figure:
+    """Wall time of `up` with its gang and of `down` on 256 nodes with eight GPUs each."""
+    came = rehearsed("two-thousand", Console(quiet=True), 3600, LARGE.read_text())
+    assert came.preview is not None
+    assert came.down is not None
+    phases = f"up {came.up:.0f} s, preview without changes {came.preview:.0f} s, down {came.down:.0f} s"
+    how = f"{came.nodes} nodes with {came.gpus:,} GPUs, {came.ran}; {phases}"
+    return Figure("up, gang and destroy of 2,048 GPUs", came.up + came.down, 600, "s", how)
 
 
 def _alone(*arguments: str) -> float:
@@ -204,7 +229,8 @@ def report(figures: list[Figure], counting: tuple[float, float]) -> str:
 def main() -> int:
     """Measure, print, write the report."""
     before = counting_seconds()
-    figures = [*planning(), program_share(), *keeper(), staged(), saved(), *rehearsal(), review_share(), quick_tier()]
+    apart = [*planning(), program_share(), growth(), *keeper(), staged(), saved()]
+    figures = [*apart, *rehearsal(), thousands(), review_share(), quick_tier()]
     counting = before, counting_seconds()
     table = Table("what", "measured", "budget", "how", title="benchmarks")
     for figure in figures:

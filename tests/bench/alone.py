@@ -1,6 +1,6 @@
 """One run of a program without an engine: CPU seconds from the interpreter's start to the last registration.
 
-    python -m tests.bench.alone STACK [FLAT/__main__.py]
+    python -m tests.bench.alone Pulumi.STACK.yaml [FLAT/__main__.py]
 
 The monitor answers at once, so what is measured is the program's own share of a preview: imports, settings, plan,
 components, serialisation. Prints one JSON object.
@@ -19,15 +19,15 @@ from tests.graph.harness import config_of, record
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def main(stack: str, program: str) -> None:
+def main(file: str, program: str) -> None:
     """Run the program and print what it took."""
-    config = yaml.safe_load((ROOT / f"Pulumi.{stack}.yaml").read_text())["config"]
+    config = yaml.safe_load(Path(file).read_text())["config"]
     receivers = config.get("gpucluster:monitoring", {}).get("receivers", ())
     named = ("hfToken", "apiToken", *(each["secret"] for each in receivers))
     secrets = dict.fromkeys((f"gpucluster:{key}" for key in named), "for-the-bench")
     graph = record(
         lambda: runpy.run_path(program, run_name="__main__"),
-        stack=stack,
+        stack=Path(file).stem.rpartition(".")[2],
         config=config_of({**config, **secrets}),
         secrets=tuple(secrets),
         preview=True,

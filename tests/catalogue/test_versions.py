@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from catalogue import versions
+from catalogue.chart_images import CHART_IMAGES
 from catalogue.images import is_pinned, own_images, pinned
 from rehearsal.charts.sources import IN_MODULES
 from rehearsal.toolchain import versions as toolchain
@@ -64,6 +65,33 @@ def test_versions_equal_the_rehearsed_binaries() -> None:
     kubectl = versions.KUBECTL_IMAGE.rpartition(":")[2]
     assert kubectl == f"v{toolchain.KUBERNETES}"
     assert kubectl.removeprefix("v").rpartition(".")[0] in versions.KUBERNETES
+
+
+FLOORS = {
+    # EC2's P6e-GB200 and P6-B200: eks-charts, aws-efa-k8s-device-plugin, values.yaml of 0.5.14 and 0.5.6.
+    "aws-efa-k8s-device-plugin": (0, 5, 14),
+    # EKS user guide, "Use P6e-GB200 UltraServers".
+    "gpu-operator": (25, 3, 4),
+    # Blocks 1.6, network interfaces of EFA 1.11: karpenter-provider-aws, release notes.
+    "karpenter": (1, 11, 0),
+}
+BAD_PLUGINS = {(0, 19, 0), (0, 19, 1), (0, 19, 2)}
+"""NVIDIA/k8s-device-plugin, issue 1692: they mount the uverbs devices of EFA into every pod of a GPU."""
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(each) for each in re.findall(r"\d+", version))
+
+
+@pytest.mark.parametrize("chart", FLOORS)
+def test_versions_have_what_the_catalogues_instances_need(chart: str) -> None:
+    assert numbers(versions.CHARTS[chart].version) >= FLOORS[chart]
+
+
+def test_the_operators_device_plugin_leaves_efa_to_its_own() -> None:
+    plugins = {each.image for each in CHART_IMAGES["gpu-operator"] if "/k8s-device-plugin:" in each.image}
+    assert plugins
+    assert not {numbers(each.rpartition(":")[2]) for each in plugins} & BAD_PLUGINS
 
 
 def test_image_with_a_known_digest_is_pinned() -> None:

@@ -5,9 +5,10 @@ from typing import Any
 
 import pulumi
 import pulumi_aws as aws
+import pytest
 
 from components.aws.bucket import Bucket, BucketArgs
-from components.aws.lustre import Lustre
+from components.aws.lustre import Lustre, throughput_stays
 from components.storage.claims import ClaimSpec
 from components.storage.lustre_claims import LustreClaims
 from tests.components.samples import KEY_ARN, SAMPLES, built, claims_args, lustre_args
@@ -42,6 +43,19 @@ def test_efa_on_the_file_system_brings_its_metadata_configuration() -> None:
     made = file_system(deployment_type="PERSISTENT_2", throughput_mbps_per_tib=1000, efa=True)
     assert made["efaEnabled"] is True
     assert made["metadataConfiguration"] == {"mode": "AUTOMATIC"}
+
+
+@pytest.mark.parametrize("after", [500, None])
+def test_another_throughput_with_efa_is_refused_with_path_and_remedy(after: int | None) -> None:
+    """Before the update, in a preview too; what else changes passes."""
+    old = {"perUnitStorageThroughput": 1000.0, "storageCapacity": 4800.0}
+    throughput_stays(asked(old, {**old, "storageCapacity": 9600.0}))
+    with pytest.raises(RuntimeError, match=r"^gpucluster:storage.lustre.throughputMbpsPerTib: .*; set it to 1000, or"):
+        throughput_stays(asked(old, {**old, "perUnitStorageThroughput": after}))
+
+
+def asked(old: dict[str, Any], new: dict[str, Any]) -> pulumi.ResourceHookArgs:
+    return pulumi.ResourceHookArgs("urn", "fs-1", "lustre", "aws:fsx", new_inputs=new, old_inputs=old)
 
 
 def claims() -> Any:

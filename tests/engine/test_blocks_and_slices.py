@@ -1,6 +1,7 @@
-"""Capacity that is bought in blocks, GPUs that are cut, and checkpoints in three places: a stack of all, applied
-(PF10, E21, K09, KJ24, KJ25, T01)."""
+"""Capacity that is bought in blocks, GPUs that are cut, checkpoints in three places, a mirror of images, a sandbox and
+pods' addresses in blocks of 16: a stack of all, applied (PF10, E21, J16, K09, KJ24, KJ25, T01, Y05)."""
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,6 +15,8 @@ pytestmark = pytest.mark.engine
 
 BLOCK = "cr-0123456789abcdef0"
 RUN = "llama-3-8b-sft"
+MIRROR = "123456789012.dkr.ecr.us-east-2.amazonaws.com/mirror"
+SANDBOX = {"source": "s3://acme-tools/gvisor/20261116", "runscSha256": "a" * 64, "shimSha256": "b" * 64}
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +27,9 @@ def booked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsed]:
     days = {"start": str(today - timedelta(days=1)), "end": str(today + timedelta(days=6))}
     stack = tree.stack("dev")
     for path, value in {
+        "platform.network": {"prefixDelegation": True},
+        "supply": {"registry": MIRROR},
+        "pools[0].sandbox": SANDBOX,
         "pools[1].instanceType": "p5.48xlarge",
         "pools[1].count": 1,
         "pools[1].capacity": "capacity-block",
@@ -77,6 +83,39 @@ def test_two_replicas_share_one_gpu_by_a_slice_each(booked: Rehearsed) -> None:
 
 def test_what_manager_and_discovery_label_is_no_change_of_the_stack(booked: Rehearsed) -> None:
     booked.assert_quiet()
+
+
+def test_every_image_but_those_of_eks_comes_from_the_mirror(booked: Rehearsed) -> None:
+    """J16: nodes, charts, runs and services; the add-ons' are the region's own registry of EKS."""
+    pods = [each["spec"] for each in booked.kube.list("v1", "Pod")]
+    images = {each["image"] for pod in pods for each in [*pod["containers"], *pod.get("initContainers", ())]}
+    assert len([each for each in images if each.startswith(f"{MIRROR}/")]) > 10
+    elsewhere = {each.partition(":")[0] for each in images if not each.startswith(f"{MIRROR}/")}
+    own = re.compile(r"602401143452\.dkr\.ecr\.[a-z0-9-]+\.amazonaws\.com/eks/(?!aws-efa)")
+    assert {each for each in elsewhere if not own.match(each)} == set()
+
+
+def test_a_pod_of_untrusted_code_runs_in_the_sandbox_where_nodes_have_it(booked: Rehearsed) -> None:
+    """Y05: the API server's own admission sends it to the nodes of the pool, whose containerd knows the runtime."""
+    meta = {"name": "untrusted", "namespace": "default"}
+    container = {"name": "code", "image": f"{MIRROR}/registry.k8s.io/pause:3.10"}
+    spec = {"runtimeClassName": "gvisor", "containers": [container]}
+    booked.kube.create({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec})
+
+    def running() -> str:
+        pod = booked.kube.get("v1", "Pod", "untrusted", "default") or {}
+        return str(pod["spec"].get("nodeName")) if pod["status"].get("phase") == "Running" else ""
+
+    node = until(running, "the pod to run")
+    assert node in {each["metadata"]["name"] for each in pool(booked, "system")}
+    booked.kubectl("delete", "pod", "untrusted")
+
+
+def test_nodes_take_addresses_in_blocks(booked: Rehearsed) -> None:
+    """What up waited for ran with it: the plugin's own setting, by which a rehearsed node has room for pods."""
+    daemon = booked.kube.get("apps/v1", "DaemonSet", "aws-node", "kube-system") or {}
+    env = {each["name"]: each.get("value") for each in daemon["spec"]["template"]["spec"]["containers"][0]["env"]}
+    assert env["ENABLE_PREFIX_DELEGATION"] == "true"
 
 
 def test_a_gpu_that_serves_is_not_cut_again(booked: Rehearsed) -> None:

@@ -1,4 +1,6 @@
-"""A control plane and nothing on it: the way in, the deployer's access, and the logs of the cluster before."""
+"""A control plane with nothing on it, and a file system: the way in, the deployer's access, the logs of the cluster
+before, and a throughput that FSx never changes.
+"""
 
 from collections.abc import Iterator
 
@@ -17,6 +19,7 @@ ALONE = """\
     account = ask_account(planned, provider)
     base = ground(planned, account, key(planned, account, fabric), fabric, after=None)
     cluster = Cluster("cluster", _cluster_args(planned, base, stands=False), pulumi.ResourceOptions(parent=kube))
+    lustre(planned, base.keys, _storage_place(base, cluster), through)
     Namespace("first", opts=pulumi.ResourceOptions(provider=kubernetes_provider(cluster, kube)))
 """
 IMPORTS = """
@@ -24,10 +27,12 @@ from pulumi_kubernetes.core.v1 import Namespace
 
 from components.aws.cluster import Cluster
 from components.layers import Fabric, KubePlatform
-from stacks.aws import _cluster_args
+from stacks.aws import _cluster_args, _storage_place
 from stacks.aws_ground import ask_account, ground, key
+from stacks.aws_storage import lustre
 from stacks.providers import aws_provider, kubernetes_provider
 """
+FAST = {"deploymentType": "PERSISTENT_2", "capacityGib": 4800, "throughputMbpsPerTib": 1000, "efa": True}
 LOGS = "/aws/eks/gpucluster-dev/cluster"
 GROUP = ("aws:cloudwatch:LogGroup", "cluster-logs")
 
@@ -44,6 +49,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsed]:
         "publicAccessCidrs: [203.0.113.0/24]",
         "access: {via: vpn, network: head-office, cidrs: [10.8.0.0/16]}",
     )
+    tree.stack("dev").set("gpucluster:storage.lustre", FAST).set("gpucluster:budget.maxHourlyUsd", 40)
     with rehearsed("alone", tree, directory / "state") as opened:
         yield opened
 
@@ -68,6 +74,20 @@ def test_a_log_group_that_was_left_is_taken_over_and_made_ours_lf09(applied: Reh
     assert found
     assert (found["retentionInDays"], "kmsKeyId" in found) == (30, True)
     applied.assert_quiet()
+
+
+def test_another_throughput_of_a_file_system_with_efa_is_refused_by_the_preview(applied: Rehearsed) -> None:
+    """And a larger one is none."""
+    stack = applied.tree.stack("dev")
+    with applied.tree.changed():
+        stack.set("gpucluster:storage.lustre", {**FAST, "capacityGib": 9600, "throughputMbpsPerTib": 500})
+        refused = applied.preview()
+    assert refused.status != 0
+    assert "lustre.throughputMbpsPerTib: FSx does not change the throughput" in refused.explain()
+    assert "set it to 1000" in refused.explain()
+    with applied.tree.changed():
+        stack.set("gpucluster:storage.lustre", {**FAST, "capacityGib": 9600})
+        assert ("update", "aws:fsx:LustreFileSystem", "lustre-file-system") in operations(applied.preview())
 
 
 def test_a_caller_elsewhere_finds_the_cluster_unreachable_lf02(applied: Rehearsed) -> None:

@@ -1,9 +1,11 @@
 """Every committed stack, as a whole: invariants, identities, and a first preview (AB10, Z16, A01)."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from policy import RULES
 from policy.rule import Rule, violations
@@ -113,6 +115,14 @@ def test_default_providers_are_off_where_the_engine_looks(stack: str) -> None:
 @every_shipped
 def test_nothing_is_shown_but_waived_findings(stack: str) -> None:
     assert [text for _, text in graph_of(stack).messages if "[waived: " not in text] == []
+
+
+def test_resources_do_not_grow_with_nodes() -> None:
+    """A stack of 2,048 GPUs, and the same with eight nodes instead of 256."""
+    large = (ROOT / "tests/settings/corpus/good/two-thousand-gpus.yaml").read_text()
+    texts = (large, re.sub(r"\b256\b", "8", large))
+    graphs = [stackfiles.run_program(yaml.safe_load(each)["config"], stack="large") for each in texts]
+    assert set(graphs[0].resources) == set(graphs[1].resources)
 
 
 def test_two_stacks_of_one_account_share_no_physical_name() -> None:

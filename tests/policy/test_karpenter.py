@@ -41,6 +41,7 @@ WRONG: list[tuple[str, Change, str]] = [
     (FIND, put(SERVER, f"{POD}.tolerations", []), "tolerates the taints of none of pool-inference-nodes"),
     (KEPT, run_on_it(RUN, "WhenEmptyOrUnderutilized"), f"on which pods of {RUN} run"),
     (KEPT, run_on_it(RUN, MISSING), "consolidates nodes (WhenEmptyOrUnderutilized)"),
+    ("tagged", put(CLASS, "spec.tags", MISSING), "lets Karpenter start nodes without gpucluster:project"),
 ]
 RIGHT: list[tuple[str, Change]] = [
     (GROUND, both(put(CLASS, SUBNETS, DISCOVERY), gone("network-vpc"))),

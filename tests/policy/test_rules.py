@@ -4,17 +4,21 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import yaml
 
 from policy import RULES
 from policy.aws import UNTAGGED_TYPES
 from policy.graph import Graph, Invocation, Resource
 from policy.rule import violations
+from rehearsal.plugins.aws.sdk import schema
+from rehearsal.plugins.aws.table import ROWS
+from settings.presets import preset_names
 from tests.graph.changes import MISSING, changed, graph_with
-from tests.graph.schema_sdk import args_class, properties
-from tests.graph.stackfiles import graph_of, stack_names
+from tests.graph.stackfiles import graph_of, run_program
 from tests.policy import test_gateways, test_karpenter
 from tests.policy.cases import CASES
 from tests.policy.programs import PROGRAMS
+from tests.presets.stacks import text
 
 RUN = "run-llama-3-70b-pretrain-job"
 SERVER = "service-llama-3-70b-deployment"
@@ -169,8 +173,17 @@ def test_every_rule_is_broken_by_a_test_here() -> None:
     assert {rule for rule, *_ in WRONG_INPUTS} | beside | elsewhere == {rule.id for rule in RULES}
 
 
-@pytest.mark.parametrize("stack", stack_names())
-def test_the_untagged_types_are_those_that_the_sdk_cannot_tag(stack: str) -> None:
-    for each in graph_of(stack).resources.values():
-        if each.token.startswith("aws:") and (args := args_class(each.token)):
-            assert (each.token in UNTAGGED_TYPES) == ("tags" not in properties(args)), each.token
+@pytest.mark.parametrize("token", ROWS)
+def test_the_untagged_types_are_those_that_the_sdk_cannot_tag(token: str) -> None:
+    """Of all types that a stack can have: an AWS type without a row in the plugin's table is refused."""
+    found = schema(token)
+    assert found is not None
+    assert (token in UNTAGGED_TYPES) == ("tags" not in found.inputs)
+
+
+@pytest.mark.parametrize("preset", [name for name in preset_names() if name.endswith("cloud")])
+def test_tags_reach_everything_of_a_preset_too(preset: str) -> None:
+    """What stacks register, the nodes and volumes that are started later included: shipped stacks keep every rule."""
+    graph = run_program(yaml.safe_load(text(preset))["config"], stack=preset)
+    assert graph.of_type("aws:ec2/launchTemplate:LaunchTemplate")
+    assert [str(each) for each in violations(graph, [each for each in RULES if each.id == "tagged"])] == []

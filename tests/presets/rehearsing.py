@@ -60,11 +60,13 @@ class RehearsalError(Exception):
         self.came = came
 
 
-def rehearsed(name: str, screen: Console, within: float) -> Rehearsed:
-    """Rehearse a shipped stack or preset in a tree of its own, in so many seconds. Raises RehearsalError."""
+def rehearsed(name: str, screen: Console, within: float, own: str = "") -> Rehearsed:
+    """Rehearse a shipped stack or preset, or the stack file `own`, in a tree of its own, in so many seconds. Raises
+    RehearsalError.
+    """
     with TemporaryDirectory(prefix=f"gpucluster-{name}-") as scratch, pytest.MonkeyPatch.context() as patch:
         patch.setenv("GPUCLUSTER_HOME", f"{scratch}/state")
-        tree, text = Tree.copy(Path(scratch) / "tree"), stacks.text(name)
+        tree, text = Tree.copy(Path(scratch) / "tree"), own or stacks.text(name)
         (tree.root / f"Pulumi.{name}.yaml").write_text(text, encoding="utf-8")
         directory, meter = places.site(name, tree.root), Meter()
         try:

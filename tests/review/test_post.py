@@ -4,14 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from review.comment import GITHUB_LIMIT, MARKER
+from review.comment import GITHUB_LIMIT, MARKER, comment
 from review.comment import MARKER as MADE
+from review.compared import Compared
 from review.drift import MARKER as DRIFT
 from review.drift import drift
 from review.post import MARKER as POSTED
 from review.post import GitHub, main, shape
 from tests.review.hub import ENVIRONMENT, Hub
-from tests.review.stacks import preview, stepped
+from tests.review.stacks import preview, stepped, told
+from tests.review.test_comment import same_as_golden
 
 GOLDEN = Path(__file__).parent / "golden"
 TEXT = f"{MARKER}\n- **prod**: the same nodes\n"
@@ -63,6 +65,18 @@ def test_the_last_line_says_whose_it_is(hub: Hub, artifact: Path) -> None:
     )
     assert post(artifact, HEAD_REPOSITORY="acme/cluster") == 0
     assert "claim" not in hub.comments[0]["body"]
+
+
+def test_a_lab_that_a_fork_adds(hub: Hub, tmp_path: Path, accept: bool) -> None:
+    """What is read below the pull request: a stack that is new as a whole, with its price, and whose word that is."""
+    new = Compared(stack="lab", before=None, after=told(tmp_path, "lab"), unseen="No preview.")
+    (tmp_path / "comment.md").write_text(
+        comment([new], base="main (0123456789)", whole="[artifact](https://example.org)")
+    )
+    assert post(tmp_path) == 0
+    text = hub.comments[0]["body"]
+    assert text.splitlines()[1].startswith("- **lab**: new: ")
+    same_as_golden("fork", text, accept)
 
 
 def test_a_pull_request_that_went_on_or_is_closed_gets_nothing(

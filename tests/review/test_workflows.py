@@ -156,7 +156,8 @@ VALUES = {
     "STACK": "prod",
     "DEPLOYED": '["prod"]',
     "ASKED": "",
-    "EXPORTED": "{}",
+    "EXPORTED": '{"deployment": {"resources": [{"urn": "a"}, {"urn": "b"}]}}',
+    "AFTERWARDS": '{"deployment": {"manifest": {}}}',
     "RUN_URL": "https://github.com/acme/cluster/actions/runs/7",
     "IMAGE": "123456789012.dkr.ecr.us-east-2.amazonaws.com/lab/trainer",
 }
@@ -167,12 +168,16 @@ if [ "$(basename "$0")" = make ]; then
 fi
 if [ "${1:-}" = changed ]; then echo '["prod"]'; fi
 if [ "${1:-}" = over ]; then echo true; fi
-if [ "${2:-}" = export ]; then printf '%s' "$EXPORTED"; fi
+if [ "${1:-}" = destroy ]; then printf '%s' "$AFTERWARDS" > "$CALLS.state"; fi
+if [ "${2:-}" = export ]; then if [ -e "$CALLS.state" ]; then cat "$CALLS.state"; else printf '%s' "$EXPORTED"; fi; fi
 """
 
 
-def ran(line: str, tmp_path: Path, **more: str) -> subprocess.CompletedProcess[str]:
-    """A shell line as the runner runs it: bash -e, in the checkout. Commands are written to `calls`."""
+def ran(line: str, tmp_path: Path, *, pipefail: bool = False, **more: str) -> subprocess.CompletedProcess[str]:
+    """A shell line as the runner runs it: bash -e, in the checkout. Commands are written to `calls`.
+
+    With pipefail only where the job names its shell: docs.github.com, Workflow syntax, `defaults.run.shell`.
+    """
     for command in ("make", "pulumi", "python3"):
         shim = tmp_path / command
         shim.write_text(SHIM)
@@ -188,15 +193,16 @@ def ran(line: str, tmp_path: Path, **more: str) -> subprocess.CompletedProcess[s
         "PATH": f"{tmp_path}:{os.environ['PATH']}",
         **more,
     }
-    words = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", line]
+    words = ["bash", "--noprofile", "--norc", *(("-eo", "pipefail") if pipefail else ("-e",)), "-c", line]
     return subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60, check=False)
 
 
 @pytest.mark.parametrize(("workflow", "name", "index"), STEPS, ids=lambda value: str(value))
 def test_each_shell_step_runs(workflow: str, name: str, index: int, tmp_path: Path) -> None:
     """Make's targets and variables are real."""
-    step = loaded(FOLDER / f"{workflow}.yml")["jobs"][name]["steps"][index]
-    done = ran(step["run"], tmp_path)
+    job = loaded(FOLDER / f"{workflow}.yml")["jobs"][name]
+    step = job["steps"][index]
+    done = ran(step["run"], tmp_path, pipefail="defaults" in job)
     assert done.returncode == 0, done.stderr
     output, said = tmp_path / "output", (tmp_path / "calls").read_text().splitlines()
     if said[0] == "python3":
@@ -212,31 +218,48 @@ def test_each_shell_step_runs(workflow: str, name: str, index: int, tmp_path: Pa
         assert words[-2:] == ["--whole", "[the artifact](https://github.com/acme/cluster/actions/runs/7#artifacts)"]
 
 
+def ended(tmp_path: Path, **more: str) -> tuple[subprocess.CompletedProcess[str], list[list[str]]]:
+    """The step that ends a lab, and what it called, but for the questions about the state."""
+    job = loaded(FOLDER / "labs.yml")["jobs"]["end"]
+    assert job["defaults"] == {"run": {"shell": "bash"}}
+    done = ran(job["steps"][-1]["run"], tmp_path, pipefail=True, **more)
+    called = (tmp_path / "calls").read_text().split("pulumi\n")
+    return done, [each.split() for each in called if each and not each.startswith("stack\nexport\n")]
+
+
 def test_a_lab_is_destroyed_only_when_it_is_over(tmp_path: Path) -> None:
-    """What destroys, and what looks afterwards, wait for the word of the step that asks."""
+    """What destroys waits for the word of the step that asks."""
     steps = loaded(FOLDER / "labs.yml")["jobs"]["end"]["steps"]
     (asks,) = (number for number, step in enumerate(steps) if step.get("id") == "over")
     acting = [number for number, step in enumerate(steps) if "pulumi" in step.get("run", step.get("uses", ""))]
-    assert len(acting) == 3
-    for number in acting:
-        assert number > asks
-        assert steps[number]["if"] == "steps.over.outputs.over == 'true'"
-    ran(steps[acting[1]]["run"], tmp_path)
-    assert (tmp_path / "calls").read_text().split() == ["pulumi", "destroy", "--refresh", "--yes", "--stack", "prod"]
-    assert steps[acting[1]]["run"].startswith("PULUMI_K8S_DELETE_UNREACHABLE=true ")
+    assert acting == [asks + 1, asks + 2]
+    assert {steps[number]["if"] for number in acting} == {"steps.over.outputs.over == 'true'"}
+    done, called = ended(tmp_path)
+    assert (done.returncode, called) == (0, [["destroy", "--refresh", "--yes", "--stack", "prod"]])
+    assert "PULUMI_K8S_DELETE_UNREACHABLE=true pulumi destroy " in steps[-1]["run"]
+
+
+@pytest.mark.parametrize("empty", ["{}", VALUES["AFTERWARDS"], '{"deployment": {"resources": []}}'])
+def test_a_lab_that_is_gone_is_not_destroyed_again(empty: str, tmp_path: Path) -> None:
+    """Each hour, until LABS drops it."""
+    done, called = ended(tmp_path, EXPORTED=empty)
+    assert (done.returncode, called) == (0, [])
+    assert done.stdout == "::notice::nothing is left in the state of prod: take it out of LABS\n"
 
 
 def test_a_lab_whose_state_is_not_empty_fails(tmp_path: Path) -> None:
     """The refresh or the destroy left something: the job is red, and the next hour tries again."""
-    (line,) = (
-        each["run"] for each in loaded(FOLDER / "labs.yml")["jobs"]["end"]["steps"] if "export" in each.get("run", "")
-    )
-    left = ran(line, tmp_path, EXPORTED='{"deployment": {"resources": [{"urn": "a"}, {"urn": "b"}]}}')
+    left, _ = ended(tmp_path, AFTERWARDS=VALUES["EXPORTED"])
     assert (left.returncode, left.stderr) == (
         1,
         "2 resources are still in the state of prod: the next run tries again\n",
     )
-    assert ran(line, tmp_path, EXPORTED='{"deployment": {"manifest": {}}}').returncode == 0
+
+
+def test_a_state_that_cannot_be_read_is_not_an_empty_one(tmp_path: Path) -> None:
+    done, called = ended(tmp_path, EXPORTED="no JSON")
+    assert done.returncode != 0
+    assert called == []
 
 
 def test_an_answer_that_is_none_destroys_nothing(tmp_path: Path) -> None:
@@ -268,7 +291,14 @@ def test_the_pages_sample_of_labs_for_gitlab_does_as_the_workflow_does(tmp_path:
     done = ran("\n".join(job["script"]), tmp_path, LAB="lab")
     assert done.returncode == 0, done.stderr
     said = (tmp_path / "calls").read_text().split()
-    assert said[said.index("pulumi") :][:6] == ["pulumi", "destroy", "--refresh", "--yes", "--stack", "lab"]
+    assert said[said.index("destroy") - 1 :][:6] == ["pulumi", "destroy", "--refresh", "--yes", "--stack", "lab"]
+    (tmp_path / "calls.state").unlink()
+    left = ran("\n".join(job["script"]), tmp_path, LAB="lab", AFTERWARDS=VALUES["EXPORTED"])
+    assert left.returncode == 1
+    for name in ("calls", "calls.state"):
+        (tmp_path / name).unlink()
+    assert ran("\n".join(job["script"]), tmp_path, LAB="lab", EXPORTED="{}").returncode == 0
+    assert "destroy" not in (tmp_path / "calls").read_text()
     (tmp_path / "calls").unlink()
     not_yet = job["script"][1].replace("$(make over", "$(echo false; true")
     assert ran("\n".join([not_yet, *job["script"][2:]]), tmp_path, LAB="lab").returncode == 0

@@ -164,7 +164,9 @@ def test_the_load_balancer_lets_callers_in_and_streams_end_by_themselves() -> No
     begin = "service.beta.kubernetes.io/aws-load-balancer"
     public = [each.id for each in found.of_type("Subnet") if "public" in each.name]
     assert public
-    assert service["annotations"] == {f"{begin}-type": "nlb", f"{begin}-subnets": ",".join(public)}
+    tags = "gpucluster:project=gpucluster,gpucluster:stack=dev,owner=ml-platform,cost-centre=research"
+    told = {"type": "nlb", "subnets": ",".join(public), "additional-resource-tags": tags}
+    assert service["annotations"] == {f"{begin}-{key}": value for key, value in told.items()}
     for port in ("web", "websecure"):
         transport = values["ports"][port]["transport"]
         assert transport["lifeCycle"] == {"requestAcceptGraceTimeout": "15s", "graceTimeOut": "306s"}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from rehearsal.engine.events import Diagnostic, Record
+from rehearsal.engine.events import Diagnostic, Record, Urn
 from rehearsal.engine.hints import is_noise
 from rehearsal.engine.progress import Lines
 from rehearsal.engine.run import Outcome
@@ -53,6 +53,31 @@ def test_a_group_that_eks_never_retries_comes_with_the_remedy(words: str) -> Non
 )
 def test_errors_that_name_no_cause_come_with_where_to_look_lf20_lf21(message: str, remedy: str) -> None:
     assert remedy in shown(Diagnostic("error", message))
+
+
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        ("VcpuLimitExceeded: You have requested more vCPU capacity than your current limit of 0", "Service Quotas"),
+        ("InsufficientInstanceCapacity: We currently do not have sufficient p5.48xlarge capacity", "another zone"),
+        ("InsufficientFreeAddressesInSubnet: There are not enough free addresses", "a larger one"),
+        ("CreateNodegroup: AccessDeniedException: no", "allow the action"),
+        ("UnauthorizedOperation: You are not authorized to perform this operation", "permissions boundary"),
+        ("ExpiredTokenException: The security token included in the request is expired", "sign in again"),
+        ("DependencyViolation: The vpc 'vpc-0' has dependencies and cannot be deleted", "remove that"),
+    ],
+)
+def test_what_aws_refuses_names_the_component_and_the_next_step(words: str, remedy: str) -> None:
+    urn = "urn:pulumi:prod::gpucluster::gpucluster:index:NodePool$aws:eks/nodeGroup:NodeGroup::pool-training-nodes"
+    said = shown(Diagnostic("error", words, Urn(urn)))
+    assert "pool-training-nodes" in said
+    assert remedy in said
+    both = shown(Diagnostic("error", f"gpucluster-dev:gpu is CREATE_FAILED; {words}"))
+    assert both.index(remedy) < both.index("neither retries nor updates"), "the cause first"
+
+
+def test_throttling_is_no_quota() -> None:
+    assert "quota" not in shown(Diagnostic("error", "RequestLimitExceeded: Request limit exceeded."))
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,15 @@ def test_a_service_gets_a_network_load_balancer_in_its_subnets_once(site: Any) -
     assert len(site.account.made) == 1
 
 
+def test_it_has_the_tags_that_its_service_asks_for_but_not_in_the_controllers_place(site: Any) -> None:
+    asked = "owner=the team,kubernetes.io/service-name=mine,odd=a=b"
+    site.services.append(service(annotations={**NLB, f"{BEGIN}additional-resource-tags": asked}))
+    site.look()
+    tags = {each["Key"]: each["Value"] for each in site.account.made[0]["Tags"]}
+    own = {"kubernetes.io/cluster/lab": "owned", "kubernetes.io/service-name": "gateway/traefik"}
+    assert tags == {"owner": "the team", "odd": "a", **own}
+
+
 def test_an_internal_one_is_inside_and_another_controllers_is_left_alone(site: Any) -> None:
     site.services.append(service(annotations={**NLB, f"{BEGIN}internal": "true"}))
     site.services.append(service(uid="other", spec={"loadBalancerClass": "service.k8s.aws/nlb"}))
