@@ -15,7 +15,6 @@ KARPENTER = "kubernetes:karpenter.sh/v1:NodePool"
 VOLUME = "kubernetes:core/v1:PersistentVolume"
 CLUSTER = "aws:eks/cluster:Cluster"
 EXACT_VERSION = re.compile(r"v?\d+\.\d+\.\d+([-+][0-9A-Za-z.\-]+)?")
-DIGEST = re.compile(r"@sha256:[0-9a-f]{64}$")
 BUILT_IN_CLASSES = ("system-cluster-critical", "system-node-critical")
 BUILT_IN_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 PUBLISHED = {("ConfigMap", "kube-root-ca.crt")}
@@ -95,15 +94,16 @@ def _named_by_object(each: Resource) -> Iterator[tuple[str, str, str]]:
     yield from ((kind, "", name) for kind, name in named)
 
 
-PUBLISHED = {("ConfigMap", "kube-root-ca.crt")}
-"""What Kubernetes itself puts into every namespace (its controller root-ca-certificate-publisher)."""
-
-
-def _made_secrets(graph: Graph) -> Iterator[tuple[str, str]]:
+def made_secrets(graph: Graph) -> Iterator[tuple[str, str]]:
     """(namespace, name) of Secrets that controllers make: of an ExternalSecret, a Certificate, a SealedSecret."""
     for each in graph.of_type("ExternalSecret", "Certificate", "SealedSecret"):
         spec, name = spec_of(each), metadata_of(each).get("name", "")
         yield namespace_of(each), str((spec.get("target") or {}).get("name") or spec.get("secretName") or name)
+
+
+def classes_of_volumes(graph: Graph) -> set[tuple[str, str]]:
+    """("", name) of the classes that static volumes say they are of: no object need be there."""
+    return {("", spec_of(each).get("storageClassName", "")) for each in graph.of_type(VOLUME)}
 
 
 @rule(
@@ -115,8 +115,8 @@ def references_exist(graph: Graph) -> Iterator[Finding]:
     kinds = ("PersistentVolumeClaim", "Secret", "ConfigMap", "ServiceAccount", "PriorityClass", "StorageClass", "Queue")
     made = {kind: objects(graph, kind) for kind in kinds}
     there = {kind: made[kind] | THERE.get(kind, set()) for kind in kinds}
-    there["Secret"] |= set(_made_secrets(graph))
-    there["StorageClass"] |= {("", spec_of(each).get("storageClassName", "")) for each in graph.of_type(VOLUME)}
+    there["Secret"] |= set(made_secrets(graph))
+    there["StorageClass"] |= classes_of_volumes(graph)
     cluster, namespaces = graph.of_type(CLUSTER), objects(graph, "Namespace")
     named = [(pod.owner, *reference) for pod in pods(graph) for reference in _named_by(pod)]
     for each in graph.resources.values():
@@ -227,25 +227,3 @@ def releases_pinned(graph: Graph) -> Iterator[Finding]:
     for each in graph.of_type("Chart", "ConfigGroup", "ConfigFile"):
         if each.token.startswith("kubernetes:"):
             yield each.name, "is rendered by Pulumi, which leaves the chart's hooks out; use a Release"
-
-
-def _mounted_images(pod: Pod) -> list[str]:
-    """Images that are volumes."""
-    return [each["image"].get("reference") or "" for each in pod.spec.get("volumes") or [] if each.get("image")]
-
-
-@rule(
-    source='Kubernetes: Image names, "Image digests"; https://kubernetes.io/docs/concepts/containers/images/',
-    remedy="name a version and its digest (make pin-images), or waive image-not-pinned by name",
-)
-def images_pinned(graph: Graph) -> Iterator[Finding]:
-    """An image has a digest in a protected stack unless waived, and never a moving tag (I03; IN01, KJ32, PF12)."""
-    for pod in pods(graph):
-        for image in sorted({each.get("image") or "" for each in pod.containers} | set(_mounted_images(pod))):
-            if DIGEST.search(image):
-                continue
-            tag = image.rsplit("/", 1)[-1].partition(":")[2]
-            if tag in ("", "latest"):
-                yield pod.owner, f"runs {image}, whose tag moves; give it a version"
-            elif graph.protected and not graph.is_waived(image):
-                yield pod.owner, f"runs {image} without a digest in a protected stack"
