@@ -84,11 +84,15 @@ def _keys_asked(pod: Pod) -> Iterator[tuple[str, str, str]]:
                 one = (each.get("valueFrom") or {}).get(source)
                 if one and not one.get("optional"):
                     yield kind, str(one.get("name")), str(one.get("key"))
+    mounts = [mount for each in pod.containers for mount in each.get("volumeMounts") or []]
     for volume in pod.spec.get("volumes") or []:
         for source, kind, name in (("secret", "Secret", "secretName"), ("configMap", "ConfigMap", "name")):
             one = volume.get(source) or {}
             for item in one.get("items") or [] if not one.get("optional") else ():
                 yield kind, str(one.get(name)), str(item.get("key"))
+            for mount in mounts if one and not one.get("items") and not one.get("optional") else ():
+                if mount.get("name") == volume.get("name") and mount.get("subPath"):
+                    yield kind, str(one.get(name)), str(mount["subPath"]).partition("/")[0]
 
 
 def _keys_of(each: Resource) -> set[str] | None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from policy import image_fields, kubernetes
+from policy import image_fields, kubernetes, places
 from policy.graph import Resource
 from policy.pods import pods
 from policy.rule import Rule, rules_of, violations
@@ -141,8 +141,8 @@ WRONG: Mapping[str, tuple[Rule, dict[str, Any], str]] = {
         volume(ephemeral={"volumeClaimTemplate": {"spec": {"storageClassName": "lost"}}}),
         "StorageClass lost, which",
     ),
-    "taint": (kubernetes.pods_can_be_placed, {"tolerations": []}, "tolerates the taints of none"),
-    "selector": (kubernetes.pods_can_be_placed, {"nodeSelector": {"gpucluster/pool": "lost"}}, "no node group has"),
+    "taint": (places.pods_can_be_placed, {"tolerations": []}, "tolerates the taints of none"),
+    "selector": (places.pods_can_be_placed, {"nodeSelector": {"gpucluster/pool": "lost"}}, "no node has"),
     "requests": (
         kubernetes.extended_resources_limited,
         container(resources={"limits": {"nvidia.com/gpu": "1"}, "requests": {"nvidia.com/gpu": "2"}}),
