@@ -129,7 +129,8 @@ destroy-plan: setup ## show what a destroy of STACK would leave, why, its price 
 
 ##@ Rehearsal: apply a stack offline, without an account
 
-up: setup ## apply STACK (default: dev) offline and leave it running; VERBOSE=1 lists all that was made
+up: setup ## check policies, apply STACK (default: dev) offline and leave it running; VERBOSE=1 lists all that was made
+	@$(RUN) tests.graph "$$STACK"
 	@$(WITH_ARGS) $(REHEARSAL) up $(WHICH) $(if $(VERBOSE),--verbose)
 
 status: setup ## show nodes, gangs and services of the running rehearsal, and what is missing

@@ -95,10 +95,9 @@ ENCRYPTION: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], bool]]] = {
     "aws:kms/key:Key": ("with a key that rotates", lambda inputs: inputs.get("enableKeyRotation") is True),
     "kubernetes:storage.k8s.io/v1:StorageClass": (
         "its volumes",
+        # Other drivers have no such parameter: their drives are encrypted below them, or not at all.
         lambda inputs: (
-            (inputs.get("parameters") or {}).get("encrypted") == "true"
-            # Nothing makes such volumes, so there is nobody who could encrypt them.
-            or inputs.get("provisioner") == "kubernetes.io/no-provisioner"
+            inputs.get("provisioner") != EBS_DRIVER or (inputs.get("parameters") or {}).get("encrypted") == "true"
         ),
     ),
 }

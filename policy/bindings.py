@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from policy.gangs import metadata_of, namespace_of
+from policy.gangs import namespace_of
 from policy.graph import UNKNOWN, Graph, Resource
-from policy.kubernetes import BUILT_IN_CLASSES, THERE, VOLUME
+from policy.kubernetes import BUILT_IN_CLASSES, THERE, classes_of_volumes, made_secrets
 from policy.owners import IN_CHARTS, chart_of, value_at
-from policy.pods import Pod, is_kubernetes, objects, pods
+from policy.pods import Pod, objects, pods
 from policy.rule import Finding, rule
 from policy.selectors import makes_unseen, object_named
 
@@ -84,11 +84,15 @@ def _keys_asked(pod: Pod) -> Iterator[tuple[str, str, str]]:
                 one = (each.get("valueFrom") or {}).get(source)
                 if one and not one.get("optional"):
                     yield kind, str(one.get("name")), str(one.get("key"))
+    mounts = [mount for each in pod.containers for mount in each.get("volumeMounts") or []]
     for volume in pod.spec.get("volumes") or []:
         for source, kind, name in (("secret", "Secret", "secretName"), ("configMap", "ConfigMap", "name")):
             one = volume.get(source) or {}
             for item in one.get("items") or [] if not one.get("optional") else ():
                 yield kind, str(one.get(name)), str(item.get("key"))
+            for mount in mounts if one and not one.get("items") and not one.get("optional") else ():
+                if mount.get("name") == volume.get("name") and mount.get("subPath"):
+                    yield kind, str(one.get(name)), str(mount["subPath"]).partition("/")[0]
 
 
 def _keys_of(each: Resource) -> set[str] | None:
@@ -136,7 +140,8 @@ def charts_name_what_is_there(graph: Graph) -> Iterator[Finding]:
     made = {
         kind: objects(graph, kind) for kind in ("ConfigMap", "Secret", "StorageClass", "PriorityClass", "Namespace")
     }
-    classes = THERE["StorageClass"] | {("", str(each)) for each in _classes_of_volumes(graph)}
+    written = set(made_secrets(graph))
+    classes = THERE["StorageClass"] | classes_of_volumes(graph)
     for release in graph.of_type(*IN_CHARTS):
         values, place = release.inputs.get("values"), str(release.inputs.get("namespace"))
         chart = chart_of(release)
@@ -145,30 +150,10 @@ def charts_name_what_is_there(graph: Graph) -> Iterator[Finding]:
             if (value_at(values, path.rpartition(".")[0]) or {}).get("create") is True:
                 continue
             for name in given if isinstance(given, list) else [given]:
-                brought = name in OF_CHARTS.get(chart, ()) or _by_others(graph, kind, place, name)
+                brought = name in OF_CHARTS.get(chart, ()) or (kind == "Secret" and (place, name) in written)
                 if isinstance(name, str) and name and (place, name) not in made[kind] and not brought:
                     yield release.name, f"names the {kind} {name} in namespace {place} ({path}), which nothing creates"
         for kind, name in dict.fromkeys(_deep(values)):
             known = made[kind] and ("", name) not in made[kind] | (classes if kind == "StorageClass" else set())
             if known and name not in BUILT_IN_CLASSES and not _of_a_release(graph, name):
                 yield release.name, f"names the {kind} {name}, which nothing creates"
-
-
-def _classes_of_volumes(graph: Graph) -> Iterator[Any]:
-    for each in graph.of_type(VOLUME):
-        yield (each.inputs.get("spec") or {}).get("storageClassName", "")
-
-
-def _by_others(graph: Graph, kind: str, namespace: str, name: Any) -> bool:
-    """Whether a controller makes a Secret: of an ExternalSecret, a Certificate, a SealedSecret."""
-    return kind == "Secret" and any(
-        is_kubernetes(each)
-        and namespace_of(each) == namespace
-        and name
-        in (
-            metadata_of(each).get("name"),
-            ((each.inputs.get("spec") or {}).get("target") or {}).get("name"),
-            (each.inputs.get("spec") or {}).get("secretName"),
-        )
-        for each in graph.of_type("ExternalSecret", "Certificate", "SealedSecret")
-    )

@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from policy.gangs import namespace_of, spec_of
-from policy.graph import Graph, Resource
+from policy.gangs import metadata_of, namespace_of, spec_of
+from policy.graph import UNKNOWN, Graph, Resource
+from policy.kubernetes import BUILT_IN_NAMESPACES
 from policy.owners import IN_CHARTS, chart_of
 from policy.pods import Pod, is_kubernetes, pods
 from policy.rule import Finding, rule
-from policy.selectors import object_named, selected
-from policy.traffic import allowed, allows_port, meaning, peers_of, policies
+from policy.selectors import object_named, selected, selects, worn
+from policy.traffic import NAME_OF_NAMESPACE, allowed, allows_port, labels_of, meaning, peers_of, policies
 
 API_PORTS = (443, 6443)
 OPERATORS = (
@@ -117,3 +118,55 @@ def policies_leave_services(graph: Graph) -> Iterator[Finding]:
                 rules = allowed(meaning(graph, pod), "Ingress")
                 if rules is not None and not any(_open_at(each, pod, target) for each in rules):
                     yield service.name, f"leads to {pod.owner}, whose policies admit nobody at {target}"
+
+
+def _peers(graph: Graph) -> Iterator[tuple[Resource, Mapping[str, Any], Mapping[str, Any]]]:
+    """(policy, rule, peer) of everybody whom policies name."""
+    for each in policies(graph):
+        for way in ("ingress", "egress"):
+            for given in spec_of(each).get(way) or []:
+                yield from ((each, given, peer) for peer in peers_of(given))
+
+
+@rule(
+    source="Kubernetes: https://kubernetes.io/docs/concepts/services-networking/network-policies/"
+    "#targeting-a-namespace-by-its-name: every namespace has "
+    "kubernetes.io/metadata.name, and none a label name by itself",
+    remedy="namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NAMESPACE}}",
+)
+def policies_name_a_namespace(graph: Graph) -> Iterator[Finding]:
+    """A NetworkPolicy that names a namespace names one that is there (NW08)."""
+    made = [str(metadata_of(each).get("name")) for each in graph.of_type("Namespace") if is_kubernetes(each)]
+    for each, _, peer in _peers(graph) if made and UNKNOWN not in made else ():
+        selector = peer.get("namespaceSelector") or {}
+        named = {NAME_OF_NAMESPACE, "name"} & (selector.get("matchLabels") or {}).keys()
+        there = {*made, *BUILT_IN_NAMESPACES, *(str(one.inputs.get("namespace")) for one in graph.of_type(*IN_CHARTS))}
+        if named and not any(selects(selector, labels_of(graph, name)) for name in there):
+            yield each.name, f"names a namespace with {selector['matchLabels']}, which none has"
+
+
+@rule(
+    source="Kubernetes: https://kubernetes.io/docs/concepts/services-networking/network-policies/ (ports are the "
+    "pods': a Service's address is rewritten before a policy sees the packet)",
+    remedy="name the port that the pods listen on: the Service's targetPort",
+)
+def policies_open_the_ports_of_pods(graph: Graph) -> Iterator[Finding]:
+    """A NetworkPolicy opens the port that pods listen on, not that of their Service (NW08)."""
+    for service in graph.of_type("kubernetes:core/v1:Service"):
+        for port in spec_of(service).get("ports") or []:
+            found = list(_behind(graph, service, port.get("port")))
+            listening = {
+                one.get("containerPort")
+                for pod, _ in found
+                for each in pod.containers
+                for one in each.get("ports") or []
+            }
+            if not listening or port.get("port") in listening:
+                continue
+            for each, given, peer in _peers(graph):
+                asked = [one.get("port") for one in given.get("ports") or []]
+                place = peer.get("namespaceSelector") is None and namespace_of(each) == namespace_of(service)
+                meant = any(selects(peer.get("podSelector"), worn(pod)) for pod, _ in found)
+                if "to" in given and place and meant and port.get("port") in asked and not listening & set(asked):
+                    shown = ", ".join(sorted(map(str, listening)))
+                    yield each.name, f"opens {port.get('port')} of {service.name}, whose pods listen on {shown}"

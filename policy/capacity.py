@@ -5,6 +5,7 @@ from typing import Any
 
 from policy.graph import Graph
 from policy.owners import chart_of
+from policy.places import of_group, tolerated
 from policy.pods import Pod, is_kubernetes, pods
 from policy.pools import Pool, pools
 from policy.rule import Finding, rule
@@ -179,19 +180,9 @@ def plugins_reach_their_nodes(graph: Graph) -> Iterator[Finding]:
             for step in path:
                 values = values.get(step) if isinstance(values, Mapping) else None
             for pool in pools(graph) if values is not None else ():
-                taints = pool.group.inputs.get("taints") or [] if devices(pool, resource) else []
-                if wrong := [each["key"] for each in taints if not _tolerated(values, each)]:
+                taints = of_group(pool.group).taints if devices(pool, resource) else ()
+                if wrong := [each["key"] for each in taints if not tolerated(values, each)]:
                     yield release.name, f"tolerates no taint {', '.join(wrong)} of {pool.group.name}"
-
-
-def _tolerated(tolerations: list[Mapping[str, Any]], taint: Mapping[str, Any]) -> bool:
-    effect = {"NO_SCHEDULE": "NoSchedule", "NO_EXECUTE": "NoExecute"}.get(taint["effect"], "")
-    return not effect or any(
-        each.get("key") in (None, taint["key"])
-        and each.get("effect") in (None, "", effect)
-        and (each.get("operator") == "Exists" or each.get("value", "") == taint.get("value", ""))
-        for each in tolerations
-    )
 
 
 @rule(

@@ -27,18 +27,20 @@ PLACES = ("master-addr", "rdzv-endpoint", "main-process-ip")
 ORDINALS = ("node-rank", "machine-rank")
 
 
-def _owned(pod: Pod) -> tuple[str, ...]:
-    owned = OWNED.get(pod.kind, ()) if pod.maker.token.startswith("kubernetes:") else ()
+def owned(pod: Pod) -> tuple[str, ...]:
+    """The variables that a pod's operator sets; a star stands for the rest of a name."""
+    names = OWNED.get(pod.kind, ()) if pod.maker.token.startswith("kubernetes:") else ()
     if pod.maker.token.startswith("kubernetes:batch.volcano.sh/"):
         plugins = spec_of(pod.maker).get("plugins") or {}
-        owned = ("VC_*", "VK_TASK_INDEX", *(RENDEZVOUS if "pytorch" in plugins else ()))
+        names = ("VC_*", "VK_TASK_INDEX", *(RENDEZVOUS if "pytorch" in plugins else ()))
     if spec_of(pod.maker).get("completionMode") == "Indexed":
-        owned = ("JOB_COMPLETION_INDEX",)
-    return owned
+        names = ("JOB_COMPLETION_INDEX",)
+    return names
 
 
-def _is(name: str, owned: tuple[str, ...]) -> bool:
-    return any(name == each or (each.endswith("*") and name.startswith(each[:-1])) for each in owned)
+def is_of(name: str, names: tuple[str, ...]) -> bool:
+    """Whether a variable is one of those."""
+    return any(name == each or (each.endswith("*") and name.startswith(each[:-1])) for each in names)
 
 
 @rule(
@@ -49,10 +51,10 @@ def _is(name: str, owned: tuple[str, ...]) -> bool:
 def operators_own_their_variables(graph: Graph) -> Iterator[Finding]:
     """No pod sets what its operator sets: address, port, size and rank of the job (KJ06, KJ07)."""
     for pod in pods(graph):
-        owned = _owned(pod)
+        own = owned(pod)
         for container in pod.containers:
             names = {name for name, value in variables(graph, pod, container) if "$" not in (value or "")}
-            if found := sorted(name for name in names if _is(name, owned)):
+            if found := sorted(name for name in names if is_of(name, own)):
                 yield pod.owner, f"sets {', '.join(found)} at {pod.path}, which the operator of a {pod.kind} sets"
 
 

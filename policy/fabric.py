@@ -6,8 +6,8 @@ from typing import Any
 
 from policy.gangs import spec_of
 from policy.graph import UNKNOWN, Graph, Resource
-from policy.machines import machines
 from policy.owners import IN_CHARTS, chart_of
+from policy.places import machines
 from policy.pods import is_kubernetes, pods
 from policy.rule import Finding, rule
 
@@ -89,3 +89,17 @@ def cilium_finds_the_api(graph: Graph) -> Iterator[Finding]:
         values: Mapping[str, Any] = (each.inputs.get("values") or {}) if chart_of(each) == "cilium" else {}
         if str(values.get("kubeProxyReplacement")).lower() in ("true", "strict") and not values.get("k8sServiceHost"):
             yield each.name, "replaces kube-proxy and has no k8sServiceHost: no agent reaches the API server"
+
+
+@rule(
+    source="chart cilium 1.19, values.yaml: operator.replicas is 2, operator.hostNetwork and a required anti-affinity: "
+    "the second stays Pending, and a release that waits for it is rolled back",
+    remedy="operator.replicas: 1 where there is one node",
+)
+def cilium_operators_have_nodes(graph: Graph) -> Iterator[Finding]:
+    """Cilium's operators are no more than the machines: each takes ports of its node."""
+    there = len(machines(graph))
+    for each in graph.of_type(*IN_CHARTS) if there else ():
+        given = ((each.inputs.get("values") or {}).get("operator") or {}).get("replicas", 2)
+        if chart_of(each) == "cilium" and isinstance(given, int) and given > there:
+            yield each.name, f"has {given} operators for {there} machines: one stays Pending"

@@ -9,6 +9,7 @@ from policy.owners import IN_CHARTS, chart_of, value_at
 from policy.pods import is_kubernetes
 from policy.rule import Finding, rule
 from policy.selectors import makes_unseen, object_named, selects
+from policy.words import seconds
 
 ROUTES = ("HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute")
 NAME = "kubernetes.io/metadata.name"
@@ -156,3 +157,32 @@ def listeners_have_their_certificate(graph: Graph) -> Iterator[Finding]:
                 names = [str(name) for name in spec_of(certificate).get("dnsNames") or []] if certificate else []
                 if host and names and UNKNOWN not in names and not any(_meets(name, host) for name in names):
                     yield gateway.name, f"shows {host} with a certificate for {', '.join(names)}"
+
+
+DURATION, STAGING = "2160h", "staging"
+
+
+@rule(
+    source="cert-manager: https://cert-manager.io/docs/usage/certificate/ (renewBefore is less than duration), "
+    "https://cert-manager.io/docs/configuration/acme/http01/ (no wildcards); Let's Encrypt: "
+    "https://letsencrypt.org/docs/staging-environment/ (no browser trusts its roots)",
+    remedy="renew within the duration; solve a wildcard by dns01; name the server of production",
+)
+def certificates_are_issued(graph: Graph) -> Iterator[Finding]:
+    """A certificate can be issued as it is asked for, by whom clients trust (Y12)."""
+    issuers = {(each.kind, metadata_of(each).get("name")): each for each in graph.of_type("Issuer", "ClusterIssuer")}
+    for each in issuers.values():
+        if STAGING in str((spec_of(each).get("acme") or {}).get("server")):
+            yield each.name, "is the staging environment of its authority, which no client trusts"
+    for each in _certificates(graph):
+        spec, asked = spec_of(each), spec_of(each).get("issuerRef") or {}
+        issuer = issuers.get((asked.get("kind", "Issuer"), asked.get("name")))
+        solvers = ((spec_of(issuer).get("acme") or {}).get("solvers") or []) if issuer else []
+        wild = [name for name in spec.get("dnsNames") or [] if str(name).startswith("*.")]
+        if wild and solvers and not any("dns01" in one for one in solvers):
+            yield (
+                each.name,
+                f"is for {wild[0]}, which {issuer.name if issuer else ''} proves by HTTP: it is never issued",
+            )
+        if spec.get("renewBefore") and seconds(spec["renewBefore"]) >= seconds(spec.get("duration", DURATION)) > 0:
+            yield each.name, f"is renewed {spec['renewBefore']} before its end, of {spec.get('duration', DURATION)}"

@@ -1,15 +1,16 @@
-"""Rules about images that are not in a container: fields of custom resources, values of charts, words of operators."""
+"""Rules about images: of containers and volumes, of custom resources, in values of charts and words of operators."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from policy.graph import Graph
-from policy.kubernetes import DIGEST
 from policy.owners import IN_CHARTS
-from policy.pods import NO_PODS, is_kubernetes, pods
+from policy.pods import NO_PODS, Pod, is_kubernetes, pods
 from policy.rule import Finding, rule
 from policy.words import flags
 
+DIGEST = re.compile(r"@sha256:[0-9a-f]{64}$")
 VERSIONS = ("tag", "version", "digest", "sha")
 
 
@@ -55,6 +56,33 @@ def _elsewhere(graph: Graph) -> Iterator[tuple[str, str]]:
             )
 
 
+def _unpinned(graph: Graph, image: str) -> str:
+    """What is wrong with how an image is named; empty where it stays what it is, or may go without a digest."""
+    if DIGEST.search(image):
+        return ""
+    if image.rsplit("/", 1)[-1].partition(":")[2] in ("", "latest"):
+        return f"{image}, whose tag moves; give it a version"
+    return f"{image} without a digest in a protected stack" if graph.protected and not graph.is_waived(image) else ""
+
+
+def _images(pod: Pod) -> set[str]:
+    """Images of a pod's containers, and those that are volumes."""
+    mounted = [each["image"].get("reference") or "" for each in pod.spec.get("volumes") or [] if each.get("image")]
+    return {each.get("image") or "" for each in pod.containers} | set(mounted)
+
+
+@rule(
+    source='Kubernetes: Image names, "Image digests"; https://kubernetes.io/docs/concepts/containers/images/',
+    remedy="name a version and its digest (make pin-images), or waive image-not-pinned by name",
+)
+def images_pinned(graph: Graph) -> Iterator[Finding]:
+    """An image has a digest in a protected stack unless waived, and never a moving tag (I03; IN01, KJ32, PF12)."""
+    for pod in pods(graph):
+        for image in sorted(_images(pod)):
+            if wrong := _unpinned(graph, image):
+                yield pod.owner, f"runs {wrong}"
+
+
 @rule(
     source="Kubernetes: Image digests; https://kubernetes.io/docs/concepts/containers/images/",
     remedy="name version and digest: image: NAME:VERSION@sha256:…, or tag and digest among the values",
@@ -62,10 +90,5 @@ def _elsewhere(graph: Graph) -> Iterator[tuple[str, str]]:
 def images_elsewhere_pinned(graph: Graph) -> Iterator[Finding]:
     """Images in custom resources, chart values and operators' arguments are pinned (I03, Y10)."""
     for owner, image in dict.fromkeys(_elsewhere(graph)):
-        if DIGEST.search(image):
-            continue
-        tag = image.rsplit("/", 1)[-1].partition(":")[2]
-        if tag in ("", "latest"):
-            yield owner, f"names the image {image}, whose tag moves; give it a version"
-        elif graph.protected and not graph.is_waived(image):
-            yield owner, f"names the image {image} without a digest in a protected stack"
+        if wrong := _unpinned(graph, image):
+            yield owner, f"names the image {wrong}"

@@ -9,13 +9,13 @@ from policy.gangs import above, of_training_operator, roles, spec_of, whole
 from policy.graph import Graph
 from policy.pods import Pod, is_kubernetes, pods
 from policy.rule import Finding, rule
-from policy.words import flags, tokens, words
+from policy.words import flags, seconds, tokens, words
 
+LEAST_LATE_SECONDS = 10
 STEADY = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController")
 _WAITING = re.compile(
     r"\bkubectl\b.*\b(wait|rollout status)\b|\b(until|while)\b.*\bsleep\b|\bsleep (infinity|inf)\b", re.S
 )
-_SECONDS = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s?)?")
 GRACE_SECONDS = 30
 
 
@@ -64,17 +64,8 @@ def _restarted(pod: Pod) -> bool:
     return any("PodFailed" in (policy.get("event"), *(policy.get("events") or [])) for policy in events)
 
 
-def _seconds(text: str) -> int:
-    """Seconds of a duration as kubectl takes it: 90, 300s, 5m, 1h30m; 0 where it is none."""
-    parts = _SECONDS.fullmatch(text.strip())
-    if not parts or not text.strip():
-        return 0
-    hours, minutes, seconds = (int(each or 0) for each in parts.groups())
-    return hours * 3600 + minutes * 60 + seconds
-
-
 def _longest(container: Mapping[str, Any]) -> int:
-    return sum(_seconds(value) for name, value in flags(container) if name == "timeout")
+    return sum(seconds(value) for name, value in flags(container) if name == "timeout")
 
 
 @rule(
@@ -133,7 +124,7 @@ def pods_may_stop(graph: Graph) -> Iterator[Finding]:
             asked = whole((stop.get("sleep") or {}).get("seconds"), 0)
             said = tokens({"command": (stop.get("exec") or {}).get("command") or []})
             for word, after in pairwise(said):
-                asked += _seconds(after) if word == "sleep" else 0
+                asked += seconds(after) if word == "sleep" else 0
             if asked and asked >= grace:
                 yield pod.owner, f"sleeps {asked} s before it stops and is killed after {grace} s"
             elif (drain := _drains(container)) and asked + drain >= grace:
@@ -149,3 +140,22 @@ def pods_may_stop(graph: Graph) -> Iterator[Finding]:
             )
             if grace <= 1 and writes:
                 yield pod.owner, f"writes to a claim and is killed {grace} s after it is told to stop"
+
+
+@rule(
+    source="Kubernetes: https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ (startingDeadlineSeconds "
+    "below 10: may not be scheduled; TZ in the schedule is refused); v1 PodSpec: activeDeadlineSeconds",
+    remedy="no activeDeadlineSeconds in the pods of a run; startingDeadlineSeconds: 10 or more; timeZone instead of TZ",
+)
+def work_is_given_its_time(graph: Graph) -> Iterator[Finding]:
+    """A run is not ended by a deadline of its pods, and a CronJob is looked at in time (J18)."""
+    for pod in pods(graph):
+        if (roles(pod.maker) or pod.kind in STEADY) and (ends := pod.spec.get("activeDeadlineSeconds")):
+            yield pod.owner, f"ends its pods after {ends} s, whatever they do ({pod.path})"
+    for each in graph.of_type("CronJob"):
+        spec = spec_of(each)
+        late = spec.get("startingDeadlineSeconds")
+        if whole(late, LEAST_LATE_SECONDS) < LEAST_LATE_SECONDS:
+            yield each.name, f"starts at most {late} s late, and is looked at every 10 s: it may never start"
+        if "TZ=" in str(spec.get("schedule")):
+            yield each.name, f"has the schedule {spec['schedule']}, which the API refuses"

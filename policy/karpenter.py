@@ -5,29 +5,22 @@ from typing import Any
 
 from policy.gangs import metadata_of, spec_of
 from policy.graph import UNKNOWN, Graph, Resource
-from policy.kubernetes import tolerates
 from policy.network import SUBNET
+from policy.places import fitting, node_pools
 from policy.pods import Pod, is_kubernetes, pods
-from policy.pools import NODE_GROUP
 from policy.reach import CLUSTER, GROUPS
 from policy.references import behind
 from policy.rule import Finding, rule
-from policy.topology import OF_NODES
 from policy.training import jobs
 
 ENTRY = "aws:eks/accessEntry:AccessEntry"
 PROFILE = "aws:iam/instanceProfile:InstanceProfile"
 TAGGED_BY_EKS = ("aws:", "kubernetes.io/cluster/")
-EFFECTS = {"NoSchedule": "NO_SCHEDULE", "NoExecute": "NO_EXECUTE"}
 DISRUPT = "karpenter.sh/do-not-disrupt"
 
 
 def _classes(graph: Graph) -> list[Resource]:
     return [each for each in graph.of_type("EC2NodeClass") if is_kubernetes(each)]
-
-
-def _pools(graph: Graph) -> list[Resource]:
-    return [each for each in graph.of_type("NodePool") if each.token.startswith("kubernetes:karpenter.sh/")]
 
 
 @rule(
@@ -99,65 +92,10 @@ def _role_of(graph: Graph, profile: Any) -> str | None:
 def node_pools_have_their_class(graph: Graph) -> Iterator[Finding]:
     """A NodePool names an existing node class."""
     made = {metadata_of(each).get("name") for each in _classes(graph)}
-    for each in _pools(graph):
+    for each in node_pools(graph):
         asked = (((spec_of(each).get("template") or {}).get("spec") or {}).get("nodeClassRef")) or {}
         if made and asked.get("kind", "EC2NodeClass") == "EC2NodeClass" and asked.get("name") not in (*made, UNKNOWN):
             yield each.name, f"names the EC2NodeClass {asked.get('name')}, which nothing creates"
-
-
-def _offers(pool: Resource) -> tuple[dict[str, list[str]], list[Mapping[str, str]]]:
-    """Values by label, and taints as EKS writes them, of the nodes of a NodePool."""
-    template = spec_of(pool).get("template") or {}
-    inner = template.get("spec") or {}
-    offered = {key: [value] for key, value in ((template.get("metadata") or {}).get("labels") or {}).items()}
-    for one in inner.get("requirements") or []:
-        if one.get("operator") == "In":
-            offered[one["key"]] = list(one.get("values") or [])
-    taints: list[Mapping[str, str]] = [
-        {"key": one["key"], "value": one.get("value", ""), "effect": EFFECTS[one["effect"]]}
-        for one in inner.get("taints") or []
-        if one.get("effect") in EFFECTS
-    ]
-    return offered, taints
-
-
-def _selected(graph: Graph, pod: Pod) -> list[tuple[Resource, list[Mapping[str, str]]]]:
-    """NodePools whose nodes a pod selects, with their taints. Labels that nobody writes are not looked at."""
-    found = []
-    for pool in _pools(graph):
-        offered, taints = _offers(pool)
-        wanted = {key: value for key, value in (pod.spec.get("nodeSelector") or {}).items() if key in _written(graph)}
-        if all(value in offered.get(key, ()) for key, value in wanted.items()):
-            found.append((pool, taints))
-    return found
-
-
-def _written(graph: Graph) -> set[str]:
-    """Labels that a node group or a NodePool gives its nodes."""
-    groups = {key for each in graph.of_type(NODE_GROUP) for key in each.inputs.get("labels") or {}}
-    made = {key for pool in _pools(graph) for key in _offers(pool)[0] if "kubernetes.io/" not in key}
-    return {key for key in [*groups, *made] if not key.startswith(OF_NODES)}
-
-
-@rule(
-    source="Karpenter: https://karpenter.sh/docs/troubleshooting/ (incompatible requirements, did not tolerate taint); "
-    "https://karpenter.sh/docs/concepts/nodepools/",
-    remedy="select labels that a node group or a NodePool has, and tolerate its taints",
-)
-def pods_find_a_pool(graph: Graph) -> Iterator[Finding]:
-    """Where Karpenter makes nodes, a pod still selects some that somebody makes, and tolerates their taints (J09)."""
-    for pod in pods(graph) if _pools(graph) else ():
-        wanted = {key: value for key, value in (pod.spec.get("nodeSelector") or {}).items() if key in _written(graph)}
-        places = [
-            (each.name, each.inputs.get("taints") or [])
-            for each in graph.of_type(NODE_GROUP)
-            if wanted.items() <= (each.inputs.get("labels") or {}).items()
-        ]
-        places += [(pool.name, taints) for pool, taints in _selected(graph, pod)]
-        if not places:
-            yield pod.owner, f"selects nodes with {wanted}, which no node group and no NodePool has"
-        elif not any(all(tolerates(pod, taint) for taint in taints) for _, taints in places):
-            yield pod.owner, f"tolerates the taints of none of {', '.join(name for name, _ in places)}"
 
 
 @rule(
@@ -170,7 +108,12 @@ def runs_are_not_consolidated(graph: Graph) -> Iterator[Finding]:
     made = {each.urn for each in jobs(graph)}
     for pod in pods(graph):
         kept = str((pod.metadata.get("annotations") or {}).get(DISRUPT)) == "true"
-        for pool, _ in _selected(graph, pod) if pod.maker.urn in made and not kept else ():
+        for pool in _chosen(graph, pod) if pod.maker.urn in made and not kept else ():
             policy = (spec_of(pool).get("disruption") or {}).get("consolidationPolicy", "WhenEmptyOrUnderutilized")
             if policy != "WhenEmpty" and pod.spec.get("nodeSelector"):
                 yield pool.name, f"consolidates nodes ({policy}) on which pods of {pod.owner} run"
+
+
+def _chosen(graph: Graph, pod: Pod) -> list[Resource]:
+    names = {each.name for each in fitting(graph, pod)}
+    return [each for each in node_pools(graph) if each.name in names]

@@ -9,13 +9,10 @@ from policy.graph import Graph, Resource
 from policy.pods import NO_PODS, Pod, is_kubernetes, objects, pods
 from policy.rule import Finding, rule
 from policy.serving import scaled_by, scalers
-from policy.topology import OF_NODES
 
-KARPENTER = "kubernetes:karpenter.sh/v1:NodePool"
 VOLUME = "kubernetes:core/v1:PersistentVolume"
 CLUSTER = "aws:eks/cluster:Cluster"
 EXACT_VERSION = re.compile(r"v?\d+\.\d+\.\d+([-+][0-9A-Za-z.\-]+)?")
-DIGEST = re.compile(r"@sha256:[0-9a-f]{64}$")
 BUILT_IN_CLASSES = ("system-cluster-critical", "system-node-critical")
 BUILT_IN_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 PUBLISHED = {("ConfigMap", "kube-root-ca.crt")}
@@ -86,24 +83,30 @@ def _named_in(value: Any, keys: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _named_by_object(each: Resource) -> Iterator[tuple[str, str, str]]:
-    """(kind, namespace, name) of what an object names outside of its pods, none of it in a namespace."""
+    """(kind, namespace, name) of what an object names outside of its pods."""
     spec = each.inputs.get("spec") or {}
     gangs = [(spec.get("runPolicy") or {}).get("schedulingPolicy") or {}]
     if each.token.startswith("kubernetes:batch.volcano.sh/"):
         gangs.append({key: spec[key] for key in ("queue", "priorityClassName") if key in spec})
+    if each.kind == "StatefulSet" and spec.get("serviceName"):
+        yield "Service", namespace_of(each), spec["serviceName"]
+    if store := spec.get("secretStoreRef") if each.kind == "ExternalSecret" else None:
+        kind = str(store.get("kind", "SecretStore"))
+        yield kind, "" if kind == "ClusterSecretStore" else namespace_of(each), str(store.get("name"))
     named = [*_named_in(each.inputs, {"storageClassName": "StorageClass"}), *_named_in(gangs, OF_GANGS)]
     yield from ((kind, "", name) for kind, name in named)
 
 
-PUBLISHED = {("ConfigMap", "kube-root-ca.crt")}
-"""What Kubernetes itself puts into every namespace (its controller root-ca-certificate-publisher)."""
-
-
-def _made_secrets(graph: Graph) -> Iterator[tuple[str, str]]:
+def made_secrets(graph: Graph) -> Iterator[tuple[str, str]]:
     """(namespace, name) of Secrets that controllers make: of an ExternalSecret, a Certificate, a SealedSecret."""
     for each in graph.of_type("ExternalSecret", "Certificate", "SealedSecret"):
         spec, name = spec_of(each), metadata_of(each).get("name", "")
         yield namespace_of(each), str((spec.get("target") or {}).get("name") or spec.get("secretName") or name)
+
+
+def classes_of_volumes(graph: Graph) -> set[tuple[str, str]]:
+    """("", name) of the classes that static volumes say they are of: no object need be there."""
+    return {("", spec_of(each).get("storageClassName", "")) for each in graph.of_type(VOLUME)}
 
 
 @rule(
@@ -112,11 +115,12 @@ def _made_secrets(graph: Graph) -> Iterator[tuple[str, str]]:
 )
 def references_exist(graph: Graph) -> Iterator[Finding]:
     """Every referenced claim, ConfigMap, Secret, service account, class and queue exists there (G31; KJ17)."""
-    kinds = ("PersistentVolumeClaim", "Secret", "ConfigMap", "ServiceAccount", "PriorityClass", "StorageClass", "Queue")
+    kinds = [*IN_ENVIRONMENT.values(), *OF_GANGS.values(), "PersistentVolumeClaim", "ServiceAccount", "StorageClass"]
+    kinds += ["Service", "SecretStore", "ClusterSecretStore"]
     made = {kind: objects(graph, kind) for kind in kinds}
     there = {kind: made[kind] | THERE.get(kind, set()) for kind in kinds}
-    there["Secret"] |= set(_made_secrets(graph))
-    there["StorageClass"] |= {("", spec_of(each).get("storageClassName", "")) for each in graph.of_type(VOLUME)}
+    there["Secret"] |= set(made_secrets(graph))
+    there["StorageClass"] |= classes_of_volumes(graph)
     cluster, namespaces = graph.of_type(CLUSTER), objects(graph, "Namespace")
     named = [(pod.owner, *reference) for pod in pods(graph) for reference in _named_by(pod)]
     for each in graph.resources.values():
@@ -144,38 +148,6 @@ def namespaces_exist(graph: Graph) -> Iterator[Finding]:
             namespace = source.get("namespace")
             if namespace and namespace not in there and (made or graph.of_type(CLUSTER)):
                 yield each.name, f"is in the namespace {namespace}, which nothing creates"
-
-
-def tolerates(pod: Pod, taint: Mapping[str, Any]) -> bool:
-    """Whether a pod tolerates a taint, written as EKS writes it."""
-    effect = {"NO_SCHEDULE": "NoSchedule", "NO_EXECUTE": "NoExecute"}.get(taint["effect"], "")
-    return not effect or any(
-        each.get("key") in (None, taint["key"])
-        and each.get("effect") in (None, effect)
-        and (each.get("operator") == "Exists" or each.get("value", "") == taint.get("value", ""))
-        for each in pod.spec.get("tolerations") or []
-    )
-
-
-@rule(
-    source="Kubernetes: Taints and tolerations; https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
-    remedy="select labels that a node group has, and tolerate its taints",
-)
-def pods_can_be_placed(graph: Graph) -> Iterator[Finding]:
-    """A pod's node selector matches a node group whose taints the pod tolerates (J09, J10; KJ22, PW19)."""
-    groups = graph.of_type("aws:eks/nodeGroup:NodeGroup")
-    for pod in pods(graph):
-        wanted = {
-            key: value for key, value in (pod.spec.get("nodeSelector") or {}).items() if not key.startswith(OF_NODES)
-        }
-        fitting = [each for each in groups if wanted.items() <= (each.inputs.get("labels") or {}).items()]
-        if not groups or graph.of_type(KARPENTER):
-            continue
-        if not fitting:
-            yield pod.owner, f"selects nodes with {wanted}, which no node group has"
-        elif not any(all(tolerates(pod, taint) for taint in each.inputs.get("taints") or []) for each in fitting):
-            names = ", ".join(each.name for each in fitting)
-            yield pod.owner, f"tolerates the taints of none of the node groups it selects ({names})"
 
 
 @rule(
@@ -227,25 +199,3 @@ def releases_pinned(graph: Graph) -> Iterator[Finding]:
     for each in graph.of_type("Chart", "ConfigGroup", "ConfigFile"):
         if each.token.startswith("kubernetes:"):
             yield each.name, "is rendered by Pulumi, which leaves the chart's hooks out; use a Release"
-
-
-def _mounted_images(pod: Pod) -> list[str]:
-    """Images that are volumes."""
-    return [each["image"].get("reference") or "" for each in pod.spec.get("volumes") or [] if each.get("image")]
-
-
-@rule(
-    source='Kubernetes: Image names, "Image digests"; https://kubernetes.io/docs/concepts/containers/images/',
-    remedy="name a version and its digest (make pin-images), or waive image-not-pinned by name",
-)
-def images_pinned(graph: Graph) -> Iterator[Finding]:
-    """An image has a digest in a protected stack unless waived, and never a moving tag (I03; IN01, KJ32, PF12)."""
-    for pod in pods(graph):
-        for image in sorted({each.get("image") or "" for each in pod.containers} | set(_mounted_images(pod))):
-            if DIGEST.search(image):
-                continue
-            tag = image.rsplit("/", 1)[-1].partition(":")[2]
-            if tag in ("", "latest"):
-                yield pod.owner, f"runs {image}, whose tag moves; give it a version"
-            elif graph.protected and not graph.is_waived(image):
-                yield pod.owner, f"runs {image} without a digest in a protected stack"

@@ -12,6 +12,7 @@ from policy.owners import IN_CHARTS, chart_of, value_at
 from policy.pods import is_kubernetes
 from policy.rule import Finding, rule
 from policy.selectors import holds_all, makes_unseen, selected, selects
+from policy.words import seconds
 
 STACK = "kube-prometheus-stack"
 SPEC = "prometheus.prometheusSpec"
@@ -134,3 +135,31 @@ def adapters_know_the_metric(graph: Graph) -> Iterator[Finding]:
             name = (source.get("metric") or {}).get("name")
             if name and name not in (*(known or ()), UNKNOWN):
                 yield each.name, f"asks for the metric {name}; the adapter serves {', '.join(sorted(known or ()))}"
+
+
+@rule(
+    source="Prometheus operator: a monitor whose scrapeTimeout is longer than its interval is rejected; Alertmanager: "
+    "https://prometheus.io/docs/alerting/latest/configuration/ (undefined receiver used in route)",
+    remedy="scrapeTimeout up to the interval; define the receiver that the route names",
+)
+def monitoring_is_accepted(graph: Graph) -> Iterator[Finding]:
+    """Prometheus' operator and Alertmanager take what they are given: a rejected part is silently not there."""
+    for each in graph.of_type("ServiceMonitor", "PodMonitor"):
+        for one in spec_of(each).get("endpoints") or spec_of(each).get("podMetricsEndpoints") or []:
+            waits, every = seconds(one.get("scrapeTimeout")), seconds(one.get("interval"))
+            if 0 < every < waits:
+                yield (
+                    each.name,
+                    f"waits {one['scrapeTimeout']} for what it asks every {one['interval']}: it is rejected",
+                )
+    for each in graph.of_type(*IN_CHARTS):
+        config = (value_at(each.inputs.get("values"), "alertmanager.config") or {}) if chart_of(each) == STACK else {}
+        there = {one.get("name") for one in config.get("receivers") or []}
+        if there and UNKNOWN not in str(config):
+            for name in sorted(_receivers(config.get("route") or {}) - there):
+                yield each.name, f"sends alerts to the receiver {name}, which is not defined: nobody is told of any"
+
+
+def _receivers(route: Mapping[str, Any]) -> set[str]:
+    own = {str(route["receiver"])} if route.get("receiver") else set()
+    return own.union(*(_receivers(each) for each in route.get("routes") or []))

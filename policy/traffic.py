@@ -41,7 +41,8 @@ def peers_of(given: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return given.get("to") or given.get("from") or []
 
 
-def _labels_of(graph: Graph, namespace: str) -> dict[str, str | None]:
+def labels_of(graph: Graph, namespace: str) -> dict[str, str | None]:
+    """The labels of a namespace, with the one that Kubernetes gives each."""
     there = object_named(graph, "Namespace", "default", namespace)
     labels = (metadata_of(there).get("labels") or {}) if there else {}
     return {**labels, NAME_OF_NAMESPACE: namespace}
@@ -56,7 +57,7 @@ def _reaches(
     if (place := peer.get("namespaceSelector")) is None:
         inside = namespace == policy_namespace
     else:
-        inside = selects(place, _labels_of(graph, namespace))
+        inside = selects(place, labels_of(graph, namespace))
     return inside and (peer.get("podSelector") is None or selects(peer["podSelector"], labels))
 
 

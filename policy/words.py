@@ -11,6 +11,16 @@ from policy.pods import Pod, is_kubernetes
 _ASSIGNMENT = re.compile(r"""(?:^|[\s;&|("'])([A-Za-z_]\w*)=("[^"]*"|'[^']*'|[^\s;&|)"']*)""")
 
 
+_SECONDS = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s?)?")
+
+
+def seconds(text: Any) -> int:
+    """Seconds of a duration: 90, 300s, 5m, 1h30m; 0 where it is none."""
+    parts = _SECONDS.fullmatch(str(text).strip())
+    hours, minutes, rest = (int(each or 0) for each in parts.groups()) if parts else (0, 0, 0)
+    return hours * 3600 + minutes * 60 + rest
+
+
 def words(container: Mapping[str, Any]) -> list[str]:
     """Command and arguments, as they stand there: a script is one word."""
     return [str(each) for key in ("command", "args") for each in container.get(key) or []]

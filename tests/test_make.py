@@ -57,15 +57,15 @@ def test_words_that_cannot_be_divided_are_told() -> None:
     assert "ARGS cannot be split into words" in failed.value.stderr
 
 
-@pytest.mark.parametrize("target", ["preview", "rehearse"])
+@pytest.mark.parametrize("target", ["up", "preview", "rehearse"])
 def test_the_policies_are_asked_before_anything_is_started(target: str) -> None:
-    """AB10: of the stack that was named; a program that breaks one is neither previewed nor rehearsed."""
+    """AB10: of the stack that was named; a program that breaks one is neither applied, previewed nor rehearsed."""
     asked, begun = handed(f"make {target} STACK=prod")
     assert asked == ["-m", "tests.graph", "prod"]
     assert begun[:2] == ["-m", "rehearsal"]
 
 
-@pytest.mark.parametrize("target", ["preview", "rehearse"])
+@pytest.mark.parametrize("target", ["up", "preview", "rehearse"])
 def test_a_broken_policy_ends_it(target: str) -> None:
     with pytest.raises(subprocess.CalledProcessError) as failed:
         handed(f"make {target} STACK=prod", refusing="tests.graph")

@@ -113,7 +113,17 @@ def test_the_committed_stack_has_no_finding_about_its_machines() -> None:
         ({"inventory.hosts.1.disks": []}, "scratch-unnamed", "DGX H100 has 8 drives of 3840 GB"),
         ({"inventory.driver": "container"}, "driver-in-containers", "DGX H100 of pool training is a DGX system"),
         ({"inventory.hosts.1.rails": ["0000:18:00.0"]}, "rails-of-the-server", "names 1 ports, and DGX H100 has 8"),
-        ({"inventory.hosts.1.managementNic": "rail3"}, "rails-of-the-server", "rail3 is the name of a rail"),
+        *(
+            (
+                {"inventory.hosts.1.managementNic": nic},
+                "rails-of-the-server",
+                f"{nic} is the loopback or the name of a rail",
+            )
+            for nic in ("rail3", "lo", "ib0", "ibp24s0", "enp24s0np0", "enp24s0f0np0")
+        ),
+        ({"inventory.timeServers": ["127.0.0.1"]}, "time-servers", "127.0.0.1 is the machine itself"),
+        ({"inventory.timeServers": ["ntp-1", "ntp-1"]}, "time-servers", "ntp-1 is there twice"),
+        ({"inventory.endpoint": "10.20.3.255"}, "api-address", "the first or the last address of"),
         ({"inventory.hosts.0.racks": "r1", "inventory.hosts.0.units": [40, 41, 42]}, "control-plane-in-one-rack", "r1"),
     ],
 )

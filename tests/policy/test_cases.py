@@ -13,7 +13,6 @@ from policy import (
     identity,
     keeping,
     limits,
-    machines,
     members,
     network,
     nodes,
@@ -27,6 +26,7 @@ from policy.rule import rules_of, violations
 from tests.graph.stackfiles import graph_of
 from tests.policy.cases import CASES
 from tests.policy.cases.case import Case
+from tests.policy.programs import PROGRAMS
 
 BY_ID = {rule.id: rule for rule in RULES}
 
@@ -52,9 +52,9 @@ def test_what_is_right_in_another_way_passes(case: Case) -> None:
 
 
 def test_every_rule_about_aws_is_tripped_and_passed() -> None:
-    tripped = Counter(case.rule for case in CASES if case.said)
-    passed = Counter(case.rule for case in CASES if not case.said)
-    of_life = (endpoints, templates, keeping, bindings, replacement, order, members, limits, fabric, machines)
+    tripped = Counter(each.rule for each in (*CASES, *PROGRAMS) if each.said)
+    passed = Counter(each.rule for each in (*CASES, *PROGRAMS) if not each.said)
+    of_life = (endpoints, templates, keeping, bindings, replacement, order, members, limits, fabric)
     for rule in rules_of(nodes, capacity, network, platform, identity, storage, *of_life):
         assert tripped[rule.id] > 0, rule.id
         assert passed[rule.id] > 0, rule.id

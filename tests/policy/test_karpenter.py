@@ -10,7 +10,7 @@ from tests.stacks.test_scaled import deployed
 CLASS, POOL, SERVER = "pool-inference-class", "pool-inference-nodes", "service-llama-3-8b-deployment"
 TEMPLATE, POD = "spec.template", "spec.template.spec"
 GROUND, JOIN, NAMED = "node_classes_find_their_ground", "karpenters_nodes_may_join", "node_pools_have_their_class"
-FIND, KEPT = "pods_find_a_pool", "runs_are_not_consolidated"
+FIND, KEPT = "pods_can_be_placed", "runs_are_not_consolidated"
 SUBNETS, GROUPS = "spec.subnetSelectorTerms", "spec.securityGroupSelectorTerms"
 MODE = "accessConfig.authenticationMode"
 DISCOVERY = [{"tags": {"karpenter.sh/discovery": "gpucluster-dev"}}]
@@ -37,8 +37,8 @@ WRONG: list[tuple[str, Change, str]] = [
     (JOIN, put("karpenter-account-nodes", "type", "STANDARD"), "starts nodes of the role gpucluster-dev-karpenter"),
     (JOIN, both(put(CLASS, "spec.instanceProfile", MISSING), put(CLASS, "spec.role", "other")), "of the role other"),
     (NAMED, put(POOL, f"{POD}.nodeClassRef.name", "gpus"), "names the EC2NodeClass gpus"),
-    (FIND, put(POOL, f"{TEMPLATE}.metadata.labels.gpucluster/pool", "serving"), "which no node group and no NodePool"),
-    (FIND, put(SERVER, f"{POD}.tolerations", []), "tolerates the taints of none of pool-inference-nodes"),
+    (FIND, put(POOL, f"{TEMPLATE}.metadata.labels.gpucluster/pool", "serving"), "which no node has"),
+    (FIND, put(SERVER, f"{POD}.tolerations", []), "tolerates the taints of none"),
     (KEPT, run_on_it(RUN, "WhenEmptyOrUnderutilized"), f"on which pods of {RUN} run"),
     (KEPT, run_on_it(RUN, MISSING), "consolidates nodes (WhenEmptyOrUnderutilized)"),
     ("tagged", put(CLASS, "spec.tags", MISSING), "lets Karpenter start nodes without gpucluster:project"),

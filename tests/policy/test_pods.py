@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from policy import kubernetes
+from policy import image_fields, kubernetes, places
 from policy.graph import Resource
 from policy.pods import pods
 from policy.rule import Rule, rules_of, violations
@@ -85,16 +85,20 @@ def variable(source: str) -> dict[str, Any]:
 
 # what is wrong: (rule, what is different in the pod, what the rule says)
 WRONG: Mapping[str, tuple[Rule, dict[str, Any], str]] = {
-    "tag latest": (kubernetes.images_pinned, container(image="busybox:latest"), "runs busybox:latest, whose tag"),
-    "no tag": (kubernetes.images_pinned, container(image="registry:5000/busybox"), "whose tag moves"),
-    "no image": (kubernetes.images_pinned, {"containers": [{"name": "work"}]}, "whose tag moves"),
-    "no digest": (kubernetes.images_pinned, container(image="busybox:1.37"), "without a digest in a protected"),
+    "tag latest": (image_fields.images_pinned, container(image="busybox:latest"), "runs busybox:latest, whose tag"),
+    "no tag": (image_fields.images_pinned, container(image="registry:5000/busybox"), "whose tag moves"),
+    "no image": (image_fields.images_pinned, {"containers": [{"name": "work"}]}, "whose tag moves"),
+    "no digest": (image_fields.images_pinned, container(image="busybox:1.37"), "without a digest in a protected"),
     "first image": (
-        kubernetes.images_pinned,
+        image_fields.images_pinned,
         {"initContainers": [{"name": "first", "image": "busybox:latest"}]},
         "whose tag moves",
     ),
-    "image as volume": (kubernetes.images_pinned, volume(image={"reference": "weights:latest"}), "runs weights:latest"),
+    "image as volume": (
+        image_fields.images_pinned,
+        volume(image={"reference": "weights:latest"}),
+        "runs weights:latest",
+    ),
     "claim": (
         kubernetes.references_exist,
         volume(persistentVolumeClaim={"claimName": "lost"}),
@@ -137,8 +141,8 @@ WRONG: Mapping[str, tuple[Rule, dict[str, Any], str]] = {
         volume(ephemeral={"volumeClaimTemplate": {"spec": {"storageClassName": "lost"}}}),
         "StorageClass lost, which",
     ),
-    "taint": (kubernetes.pods_can_be_placed, {"tolerations": []}, "tolerates the taints of none"),
-    "selector": (kubernetes.pods_can_be_placed, {"nodeSelector": {"gpucluster/pool": "lost"}}, "no node group has"),
+    "taint": (places.pods_can_be_placed, {"tolerations": []}, "tolerates the taints of none"),
+    "selector": (places.pods_can_be_placed, {"nodeSelector": {"gpucluster/pool": "lost"}}, "no node has"),
     "requests": (
         kubernetes.extended_resources_limited,
         container(resources={"limits": {"nvidia.com/gpu": "1"}, "requests": {"nvidia.com/gpu": "2"}}),

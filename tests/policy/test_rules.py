@@ -63,7 +63,7 @@ WRONG_INPUTS: list[tuple[str, str, str, Any, str]] = [
     ("namespaces_exist", SERVER, "metadata.namespace", "serving", "namespace serving"),
     ("namespaces_exist", "gpu-operator-release", "namespace", "gpu", "namespace gpu"),
     ("pods_can_be_placed", SERVER, f"{POD}.tolerations", [], "tolerates the taints of none"),
-    ("pods_can_be_placed", SERVER, f"{POD}.nodeSelector", {"gpucluster/pool": "spare"}, "which no node group has"),
+    ("pods_can_be_placed", SERVER, f"{POD}.nodeSelector", {"gpucluster/pool": "spare"}, "which no node has"),
     ("extended_resources_limited", SERVER, f"{CONTAINER}.resources.limits", {}, "nvidia.com/gpu"),
     ("releases_pinned", "volcano-release", "version", "1.x", "no exact version"),
     ("releases_pinned", "volcano-release", "version", MISSING, "no exact version"),

@@ -31,7 +31,7 @@ def test_nothing_of_a_vendor_reaches_another_platform() -> None:
 
 def test_the_fake_platform_keeps_the_rules_about_kubernetes() -> None:
     """But for the one that looks for pods' nodes among the node groups of EKS."""
-    rules = [rule for rule in rules_of(kubernetes) if rule is not kubernetes.pods_can_be_placed]
+    rules = rules_of(kubernetes)
     assert [str(each) for each in violations(deployed("fake").graph, rules)] == []
 
 

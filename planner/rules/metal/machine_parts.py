@@ -10,8 +10,8 @@ from planner.findings import Observation
 from planner.rules.metal.machines import ranges
 from settings.inventory import Hosts
 
-_CARRIED = re.compile(r"rail\d+")
-"""Names that the compute ports get."""
+_NO_ADDRESS = re.compile(r"lo|ib\w*|rail\d+")
+"""Names of the loopback and of InfiniBand, and those that the compute ports get."""
 
 
 @metal_rule(
@@ -121,10 +121,37 @@ def rails_of_the_server(draft: MetalDraft, hosts: Hosts) -> Iterable[Observation
             remedy="name each port once",
             inputs={"named": str(len(hosts.rails))},
         )
-    if hosts.management_nic and _CARRIED.fullmatch(hosts.management_nic):
+    nic = hosts.management_nic or ""
+    if _NO_ADDRESS.fullmatch(nic) or any(_by_path(port).match(nic) for port in hosts.rails):
         yield Observation(
             path="managementNic",
-            sentence=f"{hosts.management_nic} is the name of a rail, which carries nothing but the fabric",
+            sentence=f"{nic} is the loopback or the name of a rail, which carries nothing but the fabric",
             remedy="name the interface of the machine's own address",
-            inputs={"interface": hosts.management_nic},
+            inputs={"interface": nic},
+        )
+
+
+def _by_path(port: str) -> re.Pattern[str]:
+    """The name that systemd gives the Ethernet interface at a PCI address: enp24s0f0np0 at 0000:18:00.0."""
+    domain, bus, slot, function = (int(part, 16) for part in re.split("[:.]", port))
+    where = f"P{domain}" if domain else ""
+    return re.compile(rf"en{where}p{bus}s{slot}" + (rf"f{function}(np\d+)?$" if function else r"(f0)?(np\d+)?$"))
+
+
+@metal_rule(
+    "F04",
+    formula="time servers are others than the machine itself, each once",
+    source="chrony.conf(5): server; RFC 8633, section 3.2: one source more for each that may be wrong",
+)
+def time_servers(draft: MetalDraft) -> Iterable[Observation]:
+    """A machine takes the time from others: from itself, or from one that is written twice, it learns nothing."""
+    servers = draft.settings.inventory.time_servers if draft.settings.inventory else ()
+    said = [f"{each} is there twice" for each, count in Counter(servers).items() if count > 1]
+    said += [f"{each} is the machine itself" for each in servers if each == "localhost" or each.startswith("127.")]
+    if said:
+        yield Observation(
+            path="inventory.timeServers",
+            sentence=", ".join(said),
+            remedy="name servers of the site, each once",
+            inputs={"servers": str(len(servers))},
         )

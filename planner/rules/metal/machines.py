@@ -195,8 +195,11 @@ def api_address(draft: MetalDraft) -> Iterable[Observation]:
         **({"fabric.railCidr": draft.settings.fabric.rail_cidr} if draft.settings.fabric.rail_cidr else {}),
     }
     inside = [f"in {path} {cidr}" for path, cidr in others.items() if address in IPv4Network(cidr)]
-    if address not in IPv4Network(platform.management_cidr):
-        inside.append(f"not in platform.managementCidr {platform.management_cidr}")
+    own = IPv4Network(platform.management_cidr)
+    if address not in own:
+        inside.append(f"not in platform.managementCidr {own}")
+    elif address in (own.network_address, own.broadcast_address):
+        inside.append(f"the first or the last address of platform.managementCidr {own}, which no machine has")
     inside += [
         f"the address of {host.name}" for host in _hosts(draft) if inventory.endpoint in (host.address, host.bmc)
     ]

@@ -47,7 +47,7 @@ CONFIGURED = "tiers:\n- plugins:\n  - name: gang\n"
 NIC, CONFIG = "kube-platform-nic-cluster-policy", "spec.rdmaSharedDevicePlugin.config"
 OTHER = '{"configList": [{"resourceName": "shared"}]}'
 WITH_PREFIX = '{"configList": [{"resourcePrefix": "rdma", "resourceName": "compute"}]}'
-MACHINE = "pods_find_their_machines"
+MACHINE = "pods_can_be_placed"
 
 
 def joining(old: str, new: str) -> Change:
@@ -64,13 +64,11 @@ def joining(old: str, new: str) -> Change:
 DEVICES, REACHED, API = "rdma_devices_are_given", "fabric_plugins_reach_their_nodes", "cilium_finds_the_api"
 on_metal = partial(Case, stack="metal")
 FABRIC = [
-    on_metal(
-        MACHINE, joining("gpucluster/pool=training", "gpucluster/pool=train"), "with which none joins", preview=False
-    ),
+    on_metal(MACHINE, joining("gpucluster/pool=training", "gpucluster/pool=train"), "which no node has", preview=False),
     on_metal(
         MACHINE,
         joining("- key: nvidia.com/gpu\n    value: present", "- key: reserved\n    value: gpus"),
-        "does not tolerate reserved of the machines",
+        "tolerates the taints of none of the nodes that it selects (reserved)",
         preview=False,
     ),
     on_metal(MACHINE, joining("gpucluster/rack=r1", "gpucluster/rack=r9"), None, preview=False),

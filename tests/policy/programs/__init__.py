@@ -7,12 +7,28 @@ from tests.policy.programs import (
     owners,
     references,
     rendezvous,
+    rights,
     services,
     serving,
+    starts,
     traffic,
     training,
     volumes,
 )
 
-SUBJECTS = (training, rendezvous, fabric, serving, volumes, services, traffic, owners, ends, references, daemons)
+SUBJECTS = (
+    training,
+    rendezvous,
+    fabric,
+    serving,
+    volumes,
+    services,
+    traffic,
+    owners,
+    ends,
+    references,
+    daemons,
+    starts,
+    rights,
+)
 PROGRAMS = [program for subject in SUBJECTS for program in subject.PROGRAMS]
