@@ -31,6 +31,7 @@ CONCERNS = (
     "ceph-disks",
     "lnet",
     "lustre-server",
+    "lustre-rates",
     "nfs-server",
     "local-volumes",
     "shared-files",
