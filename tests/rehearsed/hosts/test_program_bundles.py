@@ -99,8 +99,8 @@ def test_the_programs_bundles_make_a_file_system_that_a_node_mounts(hall: Hall, 
         url = f"http://{host.machine.address}:{RATES_PORT}/metrics"
         asks = f"import urllib.request; print(urllib.request.urlopen('{url}').read().decode())"
 
-        def told_of() -> bool:
+        def tells() -> bool:
             said = over_ssh(hall, host, f'python3 -c "{asks}"', user=host.machine.user).stdout  # noqa: B023 - at once
             return 'shared_files_up{file_system="shared"} 1' in said and told in said  # noqa: B023
 
-        until(told_of, 120, f"{name} tells")
+        until(tells, 120, f"{name} tells")
