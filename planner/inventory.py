@@ -68,6 +68,11 @@ def asked_for_sensors(inventory: Inventory) -> int:
     return sum(member.bmc is not None for _, member in inventory.members())
 
 
+def lustre_machines(inventory: Inventory) -> int:
+    """How many of its machines serve Lustre."""
+    return sum(hosts.storage in ("oss", "mds") for hosts, _ in inventory.members())
+
+
 def _controllers(asked: Controllers) -> ControllersPlan:
     sensors = SensorsPlan(**asked.sensors.model_dump()) if asked.sensors else None
     return ControllersPlan(user=asked.user, port=asked.port, authority=asked.authority, sensors=sensors)

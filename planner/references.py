@@ -33,10 +33,10 @@ def references(plan: Plan) -> References:
         services={name: _service(service) for name, service in plan.services.items()},
         queues=tuple(queue.name for queue in plan.queues),
         budget_usd_per_hour=plan.ownership.max_hourly_usd,
+        rates=plan.monitoring is not None and plan.monitoring.file_system,
     )
     if isinstance(plan, AwsPlan):
-        rates = plan.monitoring is not None and plan.monitoring.file_system
-        return replace(known, storage=_storage(plan.storage), usd_per_hour=plan.prices.hourly, rates=rates)
+        return replace(known, storage=_storage(plan.storage), usd_per_hour=plan.prices.hourly)
     return _with_racks(known, plan) if isinstance(plan, MetalPlan) else known
 
 

@@ -172,7 +172,8 @@ class TritonPlan:
     """A Triton server: `replicas` pods that serve the model repository of `models_gb` decimal GB below `models`.
 
     `copy_seconds` is the budget of the Job that copies it, `startup_seconds` that of the startup probe. Callers
-    have the secrets of the stack that `keys` name; the `pod` has a little for what lets them in.
+    have the secrets of the stack that `keys` name, or tokens of members of `token_groups`; the `pod` has a little for
+    what lets them in.
     """
 
     name: str
@@ -188,6 +189,7 @@ class TritonPlan:
     startup_seconds: int
     copy_seconds: int
     keys: tuple[str, ...]
+    token_groups: tuple[str, ...]
     pod: PodResources
 
     @property

@@ -81,6 +81,13 @@ Keys = Annotated[
         " itself uses the first",
     ),
 ]
+TokenGroups = Annotated[
+    tuple[Group, ...],
+    Field(
+        max_length=32,
+        description="groups of the issuer of gateway.people whose members may call with a token; empty = keys only",
+    ),
+]
 Public = Annotated[
     bool,
     Field(description="true: reachable from outside through serving.gateway; false: from pods of the cluster only"),
@@ -149,13 +156,7 @@ class Service(Section):
         int, Field(ge=1, le=1800, description="seconds of low load before a replica is removed, and between removals")
     ] = 300
     keys: Keys = (API_TOKEN,)
-    token_groups: Annotated[
-        tuple[Group, ...],
-        Field(
-            max_length=32,
-            description="groups of the issuer of gateway.people whose members may call with a token; empty = keys only",
-        ),
-    ] = ()
+    token_groups: TokenGroups = ()
     public: Public = False
     hostname: PublicName = None
     requests_per_minute: RequestsPerMinute = 600
@@ -206,6 +207,7 @@ class Triton(Section):
     gpus: Annotated[int, Field(ge=1, le=64, description="GPUs (or slices of MIG) of a replica")] = 1
     replicas: Annotated[int, Field(ge=1, le=4096)] = 1
     keys: Keys = (API_TOKEN,)
+    token_groups: TokenGroups = ()
     public: Public = False
     hostname: PublicName = None
     requests_per_minute: RequestsPerMinute = 600

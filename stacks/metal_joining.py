@@ -134,8 +134,9 @@ def files(plan: MetalPlan, site: SitePlan, host: HostPlan, *, key: str, discover
             ("600", kubeadm.AUDIT_FILE, kubeadm.audit()),
             ("600", "/etc/kubernetes/manifests/kube-vip.yaml", held),
         ]
-    return _lines(given)
+    return given_lines(given)
 
 
-def _lines(given: Iterable[Sequence[str]]) -> str:
+def given_lines(given: Iterable[Sequence[str]]) -> str:
+    """Files, each a mode, a path and a text, as the library of bundles reads them: a line MODE PATH BASE64 for each."""
     return "".join(f"{mode} {path} {base64.b64encode(content.encode()).decode()}\n" for mode, path, content in given)

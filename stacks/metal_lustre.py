@@ -1,11 +1,13 @@
 """Variables of a Lustre server's bundle: its targets, those of its partner, and its networks."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from components.platform.node_files import node_files
 from planner.site import HostPlan, SitePlan
 from planner.storage.lustre_targets import LustrePlan, Target, networks
+from stacks.metal_joining import given_lines
 
-CONCERNS = ("lnet", "lustre-server")
+CONCERNS = ("lnet", "lustre-server", "lustre-rates")
 """Of a server. Nodes have the first of them too."""
 
 MODULES = "lustre-server-modules-dkms"
@@ -15,6 +17,31 @@ ZFS = ("zfs-dkms", "zfsutils-linux")
 
 KEPT = "lustre- zfs zfsutils- linux-generic linux-image- linux-headers-"
 """What no update by night may change: modules are built for one kernel."""
+
+
+RATES_PORT = 9292
+"""Free among ports that exporters are given (Prometheus wiki, Default port allocations)."""
+
+_LOOK_SECONDS = 30
+"""A burst that is shorter is no limit of the file system. Assumed."""
+
+_SCRIPTS, _UNIT = "/usr/local/lib/gpucluster", "/etc/systemd/system/gpucluster-lustre-rates.service"
+_SERVICE = """[Unit]
+Description=What targets of Lustre do, for Prometheus (gpucluster)
+After=network-online.target
+
+[Service]
+ExecStart=/usr/bin/python3 {script} {told}
+Restart=always
+RestartSec=10
+ProtectSystem=strict
+ProtectHome=yes
+NoNewPrivileges=yes
+
+[Install]
+WantedBy=multi-user.target
+"""
+"""As root: what Lustre counts lies in the kernel's debugfs."""
 
 
 def packages(lustre: LustrePlan) -> list[str]:
@@ -27,8 +54,10 @@ def lnet(lustre: LustrePlan, host: HostPlan) -> str:
     return " ".join(f"{network}={address}" for network, address in networks(host, lustre.network))
 
 
-def variables(lustre: LustrePlan, host: HostPlan) -> dict[str, str]:
-    """What a server's bundle reads beside what every machine's does."""
+def variables(lustre: LustrePlan, host: HostPlan, rate: float | None) -> dict[str, str]:
+    """What a server's bundle reads beside what every machine's does. Its targets are watched where the file system's
+    `rate`, bytes a second, is told.
+    """
     server = lustre.of(host.name)
     if server is None:
         return {}
@@ -42,7 +71,15 @@ def variables(lustre: LustrePlan, host: HostPlan) -> dict[str, str]:
         "LUSTRE_TARGETS": _lines(server.targets),
         "LUSTRE_STANDBY": _lines(partner.targets if partner else ()),
         "ALLOW_FORMAT": host.serial if host.serial and host.may_format else "",
+        "LUSTRE_RATES": given_lines(_rates(lustre, host, rate)) if rate else "",
     }
+
+
+def _rates(lustre: LustrePlan, host: HostPlan, rate: float) -> Iterator[tuple[str, str, str]]:
+    for name, text in node_files("file_system/targets.py", "exposed/*.py").items():
+        yield "644", f"{_SCRIPTS}/{name}", text
+    told = f"--file-system={lustre.fsname} --rate={rate:.0f} --address={host.address} --listen={RATES_PORT}"
+    yield "644", _UNIT, _SERVICE.format(script=f"{_SCRIPTS}/targets.py", told=f"{told} --look-seconds={_LOOK_SECONDS}")
 
 
 def _lines(targets: Sequence[Target]) -> str:

@@ -159,9 +159,15 @@ def variables(
     if host not in site.nodes:
         if host.storage == "nfs":
             return told | homes.variables(site, host)
-        return told | (lustre.variables(site.lustre, host) if site.lustre else {})
+        return told | (lustre.variables(site.lustre, host, _watched_rate(plan)) if site.lustre else {})
     own = _of_node(site, host, pool) if pool else storage_node.variables(host)
     return told | _of_any_node(plan, host, known) | own | membership(plan, site, host, cluster, known)
+
+
+def _watched_rate(plan: MetalPlan) -> float | None:
+    """Bytes a second that the file system carries, where its servers are to tell what they do."""
+    asked = plan.monitoring is not None and plan.monitoring.file_system
+    return plan.storage.read_gb_per_s * 1e9 if asked and plan.storage else None
 
 
 def _of_any_node(plan: MetalPlan, host: HostPlan, known: Known) -> dict[str, pulumi.Input[str]]:

@@ -11,6 +11,7 @@ from components.metal.rook import NAMESPACE
 from components.metal.sensors import LABELS, NAME, Controller, Sensors, SensorsArgs, sensors_files
 from components.monitoring.monitors import Target
 from planner.site import ControllersPlan, LokiPlan, SensorsPlan, SitePlan
+from stacks.metal_lustre import RATES_PORT, in_order
 from stacks.platform import Watching
 from stacks.platform_services import LogSink
 
@@ -92,6 +93,18 @@ class ControllerSensors:
         return Target(name=NAME, namespace=namespace, labels=LABELS)
 
 
+@dataclass(frozen=True, kw_only=True)
+class LustreServers:
+    """The site's, which tell by themselves what their targets do."""
+
+    site: SitePlan
+
+    def watch(self, *, namespace: pulumi.Input[str], opts: pulumi.ResourceOptions) -> Target:  # noqa: ARG002
+        """Nothing is made in the cluster."""
+        servers = [f"{host.address}:{RATES_PORT}" for step in in_order(self.site) for host in step]
+        return Target(name="lustre", namespace=namespace, machines=servers)
+
+
 def sensors(site: SitePlan, supply: Supply, config: pulumi.Config, after: pulumi.Resource) -> ControllerSensors | None:
     """What reads them, None where the stack file does not ask for it. `config` has the password."""
     asked = site.controllers
@@ -107,9 +120,10 @@ def sensors(site: SitePlan, supply: Supply, config: pulumi.Config, after: pulumi
     )
 
 
-def watching(site: SitePlan, read: ControllerSensors | None) -> Watching:
+def watching(site: SitePlan, read: ControllerSensors | None, *, rates: bool) -> Watching:
     """kubeadm's parts answer at their nodes' addresses, as its configuration says; Cilium stands in for proxies. What
     the API server writes of who did what goes to the site's Loki with the other logs, which outlives the machines.
+    With `rates` its servers of Lustre tell what they do.
     """
     return Watching(
         control_plane=("etcd", "controller-manager", "scheduler"),
@@ -117,4 +131,5 @@ def watching(site: SitePlan, read: ControllerSensors | None) -> Watching:
         audit=f"{AUDIT_LOGS}/*.log",
         targets=[CEPH] if site.ceph else [],
         sensors=read,
+        files=LustreServers(site=site) if rates else None,
     )

@@ -13,7 +13,7 @@ from components.monitoring.adapter import KV_CACHE, WAITING
 from components.serving.arguments import Directory, Engine, LoraModule, compiled_path, serve_command
 from components.serving.autoscaler import Scaling
 from components.serving.door import Door
-from components.serving.door_rules import TRITON, VLLM
+from components.serving.door_rules import TRITON, VLLM, Behind
 from components.serving.inference import InferenceService, InferenceServiceArgs
 from components.serving.keys import CallerKeys, ServiceKeys, ServiceKeysArgs, templates
 from components.serving.placement import Placement
@@ -96,10 +96,8 @@ class _Site:
         engine, keys, pool = _engine(service, models), self._keys(service), self.platform.pools[service.pool]
         compiled = compiled_path(service.image, service.model, service.gpu_product, service.pod.gpus)
         shared = {SHARED: self.services.claims[WEIGHTS]}
-        nginx = self.supply.image(versions.NGINX_IMAGE)
-        door = Door(image=nginx, keys=keys, behind=VLLM, groups=service.token_groups)
         args = InferenceServiceArgs(
-            **self._server(service, door),
+            **self._server(service, keys, VLLM),
             engine=engine,
             compiled=Directory(volume=SHARED, path=compiled),
             claims=shared | {each.directory.volume: each.claim for each in models.values()},
@@ -118,7 +116,7 @@ class _Site:
         image = self.supply.image(server.image)
         models, keys = self.models.of_triton(server, image), self._keys(server)
         args = TritonServerArgs(
-            **self._server(server, Door(image=self.supply.image(versions.NGINX_IMAGE), keys=keys, behind=TRITON)),
+            **self._server(server, keys, TRITON),
             models=models.directory,
             claim=models.claim,
             ready=[models.ready],
@@ -128,9 +126,9 @@ class _Site:
         started = TritonServer(f"triton-{server.name}", args, self.inside)
         return self._opened(server.name, started, keys, [image, models.directory.at], [], OF_TRITON)
 
-    def _server(self, server: ServicePlan | TritonPlan, door: Door) -> dict[str, Any]:
+    def _server(self, server: ServicePlan | TritonPlan, keys: CallerKeys, behind: Behind) -> dict[str, Any]:
         """What both kinds of servers are told."""
-        pool = self.platform.pools[server.pool]
+        pool, nginx = self.platform.pools[server.pool], self.supply.image(versions.NGINX_IMAGE)
         return {
             "name": server.name,
             "namespace": self.services.namespaces["inference"],
@@ -144,7 +142,7 @@ class _Site:
             "spare_replica": server.spare_replica,
             "startup_seconds": server.startup_seconds,
             "leave_seconds": LEAVE_SECONDS,
-            "door": door,
+            "door": Door(image=nginx, keys=keys, behind=behind, groups=server.token_groups),
             "monitors": self.services.monitors,
         }
 

@@ -28,7 +28,7 @@ READS = {"Sid": "ReadMetrics", "Effect": "Allow", "Action": "cloudwatch:GetMetri
 
 def rates_files() -> dict[str, str]:
     """Modules by name, with the one that serves samples, which the script finds beside it."""
-    return node_files("file_system/*.py", "exposed/*.py")
+    return node_files("file_system/rates.py", "file_system/signing.py", "exposed/*.py")
 
 
 @dataclass(frozen=True, kw_only=True)

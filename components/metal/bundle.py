@@ -32,6 +32,7 @@ CONCERNS = (
     "ceph-disks",
     "lnet",
     "lustre-server",
+    "lustre-rates",
     "nfs-server",
     "local-volumes",
     "shared-files",

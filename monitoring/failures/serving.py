@@ -80,10 +80,15 @@ SERVING = Subject(
             ),
             actions=(
                 Action(
-                    say="Is it the queue or the prompts?",
+                    say="Is it the queue or the prompts? Near the time to the first token it is the queue: more"
+                    " replicas. Far below it is the prompts: shorter ones, or prefixes that requests share",
                     query='gpucluster:serving:queue_seconds{quantile="0.95",service="SERVICE"}',
                 ),
-                Action(say="Is the cache full?", query='gpucluster:serving:kv_cache_usage_ratio{service="SERVICE"}'),
+                Action(
+                    say="Is the cache full? Then requests are preempted and computed again: a lower maxNumSeqs, or"
+                    " another replica",
+                    query='gpucluster:serving:kv_cache_usage_ratio{service="SERVICE"}',
+                ),
                 Action(
                     say="See what the autoscaler wants, and what keeps it from scaling",
                     command="kubectl describe hpa -n inference SERVICE",

@@ -34,7 +34,8 @@ STORAGE = Subject(
             actions=(
                 Action(
                     say="See which OSTs are full, on a node that mounts them (`lfs getstripe FILE` there shows the"
-                    " OSTs of a file; an OST's own counters, obdfilter.*.stats, only its server knows)",
+                    " OSTs of a file; an OST's own counters, obdfilter.*.stats, only its server knows, and tells with"
+                    " monitoring.fileSystem)",
                     command="kubectl debug node/NODE -it --image=busybox --profile=sysadmin -- chroot /host lfs df -h",
                 ),
                 Action(
@@ -64,7 +65,7 @@ STORAGE = Subject(
                     value=0.9,
                     unit="of the planned rate",
                     source="assumed: FSx gives a file system its baseline and no more, so that what comes beyond waits"
-                    " (FSx for Lustre user guide, performance)",
+                    " (FSx for Lustre user guide, performance); servers of one's own carry what the plan counts",
                 )
             },
             span="15m",

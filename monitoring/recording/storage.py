@@ -29,15 +29,15 @@ STORAGE = Group(
             " node_filesystem_size_bytes)",
             labels=("device",),
         ),
-        # Of who keeps the file system, where somebody asks (monitoring.fileSystem).
+        # Of who keeps the file system, where somebody asks (monitoring.fileSystem): one of all, or each of its part.
         Recording(
             name="gpucluster:shared_files:bytes_per_second",
-            expression="max by (file_system, operation) (shared_files_bytes_per_second)",
+            expression="sum by (file_system, operation) (shared_files_bytes_per_second)",
             labels=("file_system", "operation"),
         ),
         Recording(
             name="gpucluster:shared_files:operations_per_second",
-            expression="max by (file_system, operation) (shared_files_operations_per_second)",
+            expression="sum by (file_system, operation) (shared_files_operations_per_second)",
             labels=("file_system", "operation"),
         ),
         Recording(

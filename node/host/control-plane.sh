@@ -5,7 +5,7 @@
 
 control_plane_apply() {
     needs KUBEADM
-    given_files
+    given_files "${GPUCLUSTER_CONTROL_PLANE_FILES:-}"
     printf '%s\n' "$GPUCLUSTER_KUBEADM" | write_file /etc/kubernetes/gpucluster-kubeadm.yaml 600
     if [ -e /etc/kubernetes/admin.conf ]; then
         kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=10s get --raw /readyz >/dev/null ||

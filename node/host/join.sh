@@ -9,7 +9,7 @@ join_apply() {
         systemctl is-active --quiet kubelet.service || fail "this host has joined and its kubelet does not run: journalctl -u kubelet"
         return 0
     fi
-    if [ -n "${GPUCLUSTER_CONTROL_PLANE_FILES:-}" ]; then given_files; fi
+    given_files "${GPUCLUSTER_CONTROL_PLANE_FILES:-}"
     (umask 077 && printf '%s\n' "$GPUCLUSTER_JOIN" >"$GPUCLUSTER_RUN/join.yaml")
     # In a shell of its own: the file with the token goes whatever comes.
     (trap 'rm -f "$GPUCLUSTER_RUN/join.yaml"' EXIT && kubeadm_or_fail join --config "$GPUCLUSTER_RUN/join.yaml")

@@ -124,13 +124,14 @@ at_least() {
     [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]
 }
 
-# given_files: writes the files of GPUCLUSTER_CONTROL_PLANE_FILES, lines `MODE PATH BASE64`.
+# given_files LINES [UNIT...]: writes the files of lines `MODE PATH BASE64`, and marks units that then need a restart.
 given_files() {
-    local mode path content
+    local mode path content lines=$1
+    shift
     while read -r mode path content; do
         [ -n "$mode" ] || continue
-        printf '%s' "$content" | base64 -d | write_file "$path" "$mode"
-    done <<<"${GPUCLUSTER_CONTROL_PLANE_FILES:-}"
+        printf '%s' "$content" | base64 -d | write_file "$path" "$mode" "$@"
+    done <<<"$lines"
 }
 
 # kubeadm_or_fail WORD...: runs kubeadm; where it fails, what it says is wrong is the result.

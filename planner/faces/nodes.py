@@ -178,7 +178,10 @@ def page_facts(people: PeoplePlan) -> Iterator[tuple[str, str]]:
 def _open_to(name: str, gateway: GatewayPlan | None) -> Iterator[tuple[str, str]]:
     if gateway and (route := gateway.route(name)):
         whom = ", ".join(gateway.callers)
-        yield "open to", f"{whom} at https://{route.hostname}, {route.requests_per_minute:,} requests a minute"
+        limit = f"{route.requests_per_minute:,} requests a minute"
+        if (most := gateway.most_replicas) > gateway.replicas:
+            limit += f", {most * route.pod_requests_per_minute:,} when load has made {most} pods of the gateway"
+        yield "open to", f"{whom} at https://{route.hostname}, {limit}"
 
 
 def sharing_words(pool: PoolPlan, shared: Sharing) -> str:

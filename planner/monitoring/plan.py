@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from math import ceil
 
 from catalogue.units import MIB_PER_GIB
-from planner.inventory import asked_for_sensors
+from planner.inventory import asked_for_sensors, lustre_machines
 from planner.monitoring.room import optional, requests, system_room
 from planner.monitoring.series import exporters, fleet
 from planner.monitoring.types import AlertsPlan, IsolationPlan, MailPlan, MonitoringPlan, ReceiverPlan, ThresholdPlan
@@ -57,10 +57,8 @@ def plan_monitoring(
         return None
     inventory = settings.inventory if isinstance(settings, MetalSettings) else None
     controllers = asked_for_sensors(inventory) if inventory else 0
-    looked_at = exporters(
-        fleet(pools.values(), runs, services, queues, controllers, file_system=wanted.file_system),
-        wanted.scrape_seconds,
-    )
+    servers = (lustre_machines(inventory) if inventory else 1) if wanted.file_system else 0
+    looked_at = exporters(fleet(pools.values(), runs, services, queues, controllers, servers), wanted.scrape_seconds)
     series = sum(each.series for each in looked_at)
     samples_per_s = sum(each.samples_per_s for each in looked_at)
     needed = needed_gib(samples_per_s, wanted.retention_days)

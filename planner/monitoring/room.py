@@ -100,7 +100,7 @@ def optional(settings: Settings, pools: Sequence[PoolPlan], gateway: GatewayPlan
         found.append(_OUTSIDE)
     if settings.monitoring and settings.monitoring.isolation:
         found.append(_ISOLATION)
-    if settings.monitoring and settings.monitoring.file_system:
+    if settings.monitoring and settings.monitoring.file_system and settings.platform.kind == "aws":
         found.append(_FILE_SYSTEM)
     if any(isinstance(pool, AwsPoolPlan) and pool.scaled for pool in pools):
         found.append(_KARPENTER)

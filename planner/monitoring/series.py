@@ -46,8 +46,8 @@ _RULES_PER_CONTAINER, _RULES_PER_NODE, _RULES_PER_GPU, _RULES = 8, 16, 6, 500
 _PER_MACHINE = 32
 """Of a machine whose controller is asked (node/sensors/sensors.py): up to eight supplies, twenty fans, two inlets."""
 
-_PER_FILE_SYSTEM = 9
-"""Of a file system whose rates are read (node/file_system/rates.py)."""
+_PER_FILE_SERVER = 9
+"""At most, of what tells of a file system (node/file_system): FSx as one, or each server of Lustre."""
 
 _DAEMONS, _DAEMON_CONTAINERS = 8, 15
 """Of every node: network, proxy, pod identity, two volume drivers of three containers, health agent, two exporters."""
@@ -77,7 +77,7 @@ class Fleet:
     replicas: int
     queues: int
     controllers: int = 0
-    file_systems: int = 0
+    file_servers: int = 0
 
 
 def fleet(
@@ -86,11 +86,10 @@ def fleet(
     services: Mapping[str, ServicePlan],
     queues: int,
     controllers: int = 0,
-    *,
-    file_system: bool = False,
+    file_servers: int = 0,
 ) -> Fleet:
-    """Count what the plan deploys; so many `controllers` of machines are asked for their sensors. Where GPUs are
-    cut into slices, each slice counts as a GPU.
+    """Count what the plan deploys; so many `controllers` of machines are asked for their sensors, so many
+    `file_servers` for rates of the shared file system. Where GPUs are cut into slices, each slice counts as a GPU.
     """
     known = list(pools)
     nodes = sum(pool.count for pool in known)
@@ -110,7 +109,7 @@ def fleet(
         replicas=replicas,
         queues=queues,
         controllers=controllers,
-        file_systems=int(file_system),
+        file_servers=file_servers,
     )
 
 
@@ -143,7 +142,7 @@ def _exporters(seen: Fleet, scrape_s: int) -> Iterator[ExporterPlan]:
     yield each("training-operator", 1, _TRAINING_OPERATOR)
     yield each("vllm", seen.replicas, seen.replicas * _VLLM, VLLM_S)
     yield each("sensors", min(seen.controllers, 1), seen.controllers * _PER_MACHINE)
-    yield each("file system", seen.file_systems, seen.file_systems * _PER_FILE_SYSTEM)
+    yield each("file system", seen.file_servers, seen.file_servers * _PER_FILE_SERVER)
     yield each("fluent-bit", seen.nodes, seen.nodes * _LOG_COLLECTOR)
     yield each("monitoring", 4, _OPERATOR + _PROMETHEUS + _ALERTMANAGER + _GRAFANA)
     yield each("rules", 1, rules + _RULES, RULES_S)

@@ -5,7 +5,7 @@ from ipaddress import IPv4Network
 
 from planner.draft import AwsDraft, Draft, aws_rule, rule, warning
 from planner.findings import Observation
-from planner.rules.known import answering, services
+from planner.rules.known import answering
 from planner.serving.people import PagePlan
 from settings.serving import Service, Triton
 
@@ -203,11 +203,11 @@ def people_unreached(draft: AwsDraft) -> Iterable[Observation]:
 
 @rule(
     "R11",
-    each=services,
-    formula="services with tokenGroups only with serving.gateway.people",
+    each=answering,
+    formula="servers with tokenGroups only with serving.gateway.people",
     source="Definition of the stack file",
 )
-def tokens_without_issuer(draft: Draft, service: Service) -> Iterable[Observation]:
+def tokens_without_issuer(draft: Draft, service: Service | Triton) -> Iterable[Observation]:
     """Whoever judges tokens knows their issuer."""
     gateway = draft.settings.serving.gateway
     if gateway is not None and gateway.people is not None:

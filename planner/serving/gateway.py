@@ -106,9 +106,7 @@ def plan_gateway(
             _route(each.name, each.hostname or f"{each.name}.{wanted.domain}", each.requests_per_minute)
             for each in public
         ),
-        people=plan_people(
-            wanted.people, wanted.domain, (group for each in serving.services for group in each.token_groups)
-        ),
+        people=plan_people(wanted.people, wanted.domain, (group for each in servers for group in each.token_groups)),
     )
 
 

@@ -50,7 +50,7 @@ def replicas_by_pool(servers: Iterable[Triton]) -> dict[str, list[Replicas]]:
 def _server(server: Triton, pool: PoolPlan, read_mb_per_s: float) -> TritonPlan:
     size = server.models_gb * BYTES_PER_GB
     start = startup_seconds(load_seconds(size, read_mb_per_s / _MB_PER_GB))
-    said = {"name", "pool", "image", "models", "weights_sha256", "models_gb", "replicas", "keys"}
+    said = {"name", "pool", "image", "models", "weights_sha256", "models_gb", "replicas", "keys", "token_groups"}
     return TritonPlan(
         **server.model_dump(include=said),
         spare_replica=False,

@@ -22,7 +22,7 @@ from tests.planner.stacks import planned
 pytestmark = pytest.mark.engine
 
 RUN, SERVICE, HOURS = "llama-3-70b-pretrain", "llama-3-70b", 3.5
-PLAN = references(planned("prod"))
+PLAN = references(planned("prod", {"monitoring.fileSystem": True}))
 BOARDS = {each.uid.removeprefix("gpucluster-"): each for each in dashboards(PLAN)}
 LIMITS = Limits(
     pools=(PoolLimits(name="training", gpus_per_node=8),),

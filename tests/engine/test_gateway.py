@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import urllib3
 
+from rehearsal.cloud.metrics import PER_MINUTE as PER_MINUTE_OF_FSX
 from rehearsal.cluster.layout import PROXY
 from rehearsal.cluster.proxy import admitting
 from rehearsal.engine import state
@@ -29,8 +30,8 @@ HOST, STRANGER = f"{MODEL}.{DOMAIN}", f"other.{DOMAIN}"
 OLD, NEW = "apiToken", "llamaKey"
 """What dev's services have in common, and a key of this service alone."""
 PER_MINUTE = 1200
-BURST = 100
-"""Of each of two pods: half of the limit, ten seconds' worth of it at once."""
+BURST, MOST = 100, 3
+"""Of each of two pods: half of the limit, ten seconds' worth of it at once. Load may make them three."""
 RELOADED_SECONDS = 10.0
 SERVICE = "gpucluster:serving.services[0]"
 ASKED = {"model": MODEL, "prompt": "Once upon a time", "max_tokens": 4}
@@ -63,7 +64,8 @@ def open_site(dev: Rehearsed) -> Iterator[Rehearsed]:
     with dev.tree.changed() as tree:
         stack = tree.stack("dev")
         way_in = {"domain": DOMAIN, "issuer": {"kind": "private-ca"}, "callers": ["10.0.0.0/8"]}
-        stack.set("gpucluster:serving.gateway", way_in)
+        stack.set("gpucluster:serving.gateway", {**way_in, "maxReplicas": MOST})
+        stack.set("gpucluster:monitoring.fileSystem", value=True)
         stack.set(f"{SERVICE}.public", value=True).set(f"{SERVICE}.requestsPerMinute", PER_MINUTE)
         dev.up().require()
         yield dev
@@ -167,6 +169,30 @@ def test_prometheus_reads_the_server_by_the_scrapers_key_and_the_way_in_itself(o
         until(lambda: set().union(*seen(namespace).values()) == {1.0}, f"{namespace} is read")  # noqa: B023 - at once
     signed = "certmanager_certificate_ready_status{condition='True'}"
     until(lambda: {value for _, value in asked(open_site, signed)} == {1.0}, "every certificate is ready by its metric")
+
+
+def test_two_pods_stay_two_without_load_though_three_may_be_and_a_preview_lets_them(open_site: Rehearsed) -> None:
+    """The autoscaler has read how much of their processors the pods use."""
+
+    def scaling() -> dict[str, Any]:
+        found = open_site.kube.get("autoscaling/v2", "HorizontalPodAutoscaler", "traefik", SPACE)
+        assert found is not None
+        return found
+
+    def active() -> bool:
+        told = {each["type"]: each["status"] for each in scaling().get("status", {}).get("conditions", [])}
+        return told.get("ScalingActive") == "True"
+
+    until(active, "it has read the pods' use", 120)
+    assert (scaling()["spec"]["maxReplicas"], scaling()["status"]["currentReplicas"]) == (MOST, 2)
+
+
+def test_prometheus_has_the_rates_that_the_stand_in_of_cloudwatch_tells(open_site: Rehearsed) -> None:
+    """Signed by the pod's role, a minute's sums over its seconds; what they are of the plan's rate is recorded."""
+    until(lambda: [value for _, value in asked(open_site, "shared_files_up")] == [1.0], "CloudWatch answers")
+    told = {labels["operation"]: value for labels, value in asked(open_site, "shared_files_bytes_per_second")}
+    assert told == {name: PER_MINUTE_OF_FSX[f"Data{name.title()}Bytes"] / 60 for name in ("read", "write")}
+    until(lambda: asked(open_site, "gpucluster:shared_files:rate_ratio"), "its part of the plan's rate")
 
 
 def restarts(site: Rehearsed) -> dict[str, int]:

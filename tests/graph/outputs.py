@@ -199,6 +199,7 @@ CUSTOM_KINDS = (
     "kubernetes:monitoring.coreos.com/v1:PrometheusRule",
     "kubernetes:monitoring.coreos.com/v1:PodMonitor",
     "kubernetes:monitoring.coreos.com/v1:ServiceMonitor",
+    "kubernetes:monitoring.coreos.com/v1alpha1:ScrapeConfig",
     "kubernetes:gateway.networking.k8s.io/v1:Gateway",
     "kubernetes:gateway.networking.k8s.io/v1:HTTPRoute",
     "kubernetes:gateway.networking.k8s.io/v1beta1:ReferenceGrant",

@@ -42,6 +42,13 @@ def with_lustre(hosts: dict[str, dict[str, Any]] | None = None, inventory: Any =
     return config
 
 
+def told_of(config: dict[str, Any]) -> dict[str, Any]:
+    """The same with monitoring that asks the servers of Lustre."""
+    config["gpucluster:monitoring"] = {"fileSystem": True}
+    config["gpucluster:inventory"]["logs"] = {"host": "10.20.0.5"}
+    return config
+
+
 def paired(**changes: dict[str, Any]) -> dict[str, Any]:
     """The same with two metadata servers at one enclosure; `changes` are to the one named, with _ for -."""
     config = with_lustre()

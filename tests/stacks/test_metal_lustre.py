@@ -1,5 +1,6 @@
 """Servers of Lustre in the program: what each is told, in which order they are made, and what nodes mount then."""
 
+import base64
 import re
 from functools import cache
 from typing import Any
@@ -8,8 +9,9 @@ import pytest
 
 from policy.graph import Resource
 from tests.graph.harness import Recorded
-from tests.graph.stackfiles import refusal, run_program
-from tests.stacks.lustre_stack import ENCLOSURE, MDS_DISKS, OSS_DISKS, paired, with_lustre
+from tests.graph.stackfiles import ROOT, refusal, run_program
+from tests.planner.stacks import planned_metal
+from tests.stacks.lustre_stack import ENCLOSURE, MDS_DISKS, OSS_DISKS, paired, told_of, with_lustre
 from tests.stacks.test_metal import machines, told
 
 SERVERS = ("mds-1", "mds-2", "oss-1", "oss-2", "oss-3", "oss-4")
@@ -61,7 +63,8 @@ def test_its_packages_are_of_one_release_and_no_update_takes_the_kernel_away() -
 
 @pytest.mark.parametrize("host", SERVERS)
 def test_a_servers_concerns_are_its_own_and_it_is_no_node(host: str) -> None:
-    assert called(host, graph())[-2:] == ["lnet", "lustre-server"]
+    assert called(host, graph())[-3:] == ["lnet", "lustre-server", "lustre-rates"]
+    assert told(host, graph())["LUSTRE_RATES"] == ""
     assert "kubelet" not in called(host, graph())
 
 
@@ -106,3 +109,50 @@ def test_a_machine_that_may_not_be_formatted_is_told_so() -> None:
 def test_what_cannot_be_is_refused_before_a_machine_is_touched() -> None:
     changes: dict[str, Any] = {"oss-[1-4]": {"targets": [0, 2, 4, 5]}}
     assert "oss-3 and oss-4 both have OST 5" in refusal(with_lustre(changes), stack="metal")
+
+
+@cache
+def watched() -> Recorded:
+    return run_program(told_of(with_lustre()), stack="metal")
+
+
+def test_servers_tell_what_their_targets_do_where_somebody_asks_x05() -> None:
+    """A unit with the script beside what serves its samples, as what every machine is told decodes it."""
+    files = {}
+    for line in told("oss-2", watched())["LUSTRE_RATES"].splitlines():
+        mode, path, text = line.split()
+        files[path] = (mode, base64.b64decode(text).decode())
+    directory, unit = "/usr/local/lib/gpucluster", "/etc/systemd/system/gpucluster-lustre-rates.service"
+    texts = [(ROOT / "node" / name).read_text() for name in ("file_system/targets.py", "exposed/exposed.py")]
+    assert files == {
+        f"{directory}/targets.py": ("644", texts[0]),
+        f"{directory}/exposed.py": ("644", texts[1]),
+        unit: ("644", files[unit][1]),
+    }
+    (started,) = re.findall("^ExecStart=(.*)$", files[unit][1], re.MULTILINE)
+    storage = planned_metal().storage
+    assert storage is not None
+    assert started.split() == [
+        "/usr/bin/python3",
+        f"{directory}/targets.py",
+        "--file-system=shared",
+        f"--rate={storage.read_gb_per_s * 1e9:.0f}",
+        "--address=10.20.0.32",
+        "--listen=9292",
+        "--look-seconds=30",
+    ]
+    assert "Restart=always" in files[unit][1]
+
+
+def test_prometheus_scrapes_each_server_at_its_address_x05() -> None:
+    """By the job and the namespace of monitors, which alerts on silent targets name."""
+    scraped = watched().one("monitors-lustre").inputs
+    assert (scraped["kind"], scraped["apiVersion"]) == ("ScrapeConfig", "monitoring.coreos.com/v1alpha1")
+    assert scraped["metadata"] == {"name": "lustre", "namespace": "monitoring"}
+    machines = [f"10.20.0.{number}:9292" for number in (35, 36, 31, 32, 33, 34)]
+    assert scraped["spec"] == {
+        "jobName": "lustre",
+        "scrapeInterval": "30s",
+        "staticConfigs": [{"targets": machines, "labels": {"namespace": "monitoring"}}],
+    }
+    assert "monitors-lustre" not in {each.name for each in graph().resources.values()}

@@ -15,6 +15,7 @@ from tests.graph.harness import Recorded
 from tests.graph.schema_kubernetes import crd_file, problems
 from tests.graph.stackfiles import refusal, run_program, stack_config
 from tests.stacks.connections import End, Network, ends
+from tests.stacks.test_gateway import VISION
 
 DOMAIN = "llm.example.com"
 ISSUER = "https://login.example.com/realms/ml"
@@ -67,9 +68,10 @@ def test_who_asks_people_who_they_are_is_never_gone_and_may_follow_load_j12() ->
 
 @cache
 def with_tokens() -> Recorded:
-    """A service is open to a group, by tokens of its members."""
+    """A service is open to a group, by tokens of its members, and a Triton server to another."""
     found = config()
     found["gpucluster:serving"]["services"][0]["tokenGroups"] = ["callers"]
+    found["gpucluster:serving"]["triton"] = [{**VISION, "tokenGroups": ["robots"]}]
     return run_program(found, stack="dev")
 
 
@@ -343,7 +345,11 @@ def test_a_service_that_is_open_to_groups_has_their_tokens_judged() -> None:
     assert "oauth2/auth?allowed_groups=callers;" in door(found)
     assert "--skip-jwt-bearer-tokens=true" in arguments(found)
     assert "--allowed-group=callers" in arguments(found)
+    assert "--allowed-group=robots" in arguments(found)
+    of_triton = str(found.one("triton-vision-door-rules").inputs["data"]["nginx.conf"])
+    assert "oauth2/auth?allowed_groups=robots;" in of_triton
     assert "auth_request" not in door(without)
     assert not [each for each in arguments(without) if "jwt" in each or "callers" in each]
     assert Network(found).passes(server, ASKING, 4180)
+    assert Network(found).passes(End(namespace="inference", labels={"app": "vision"}), ASKING, 4180)
     assert not Network(without).passes(server, ASKING, 4180)

@@ -210,14 +210,17 @@ def _reach(draft: MetalDraft, target: float) -> str:
 
 @metal_rule(
     "X05",
-    formula="monitoring.fileSystem only on platform aws",
-    source="FSx for Lustre user guide, Monitoring with Amazon CloudWatch",
+    formula="monitoring.fileSystem only with servers of Lustre in the inventory",
+    source="Lustre operations manual, Lustre Parameters",
 )
-def rates_of_fsx(draft: MetalDraft) -> Iterable[Observation]:
-    """Rates are asked for at CloudWatch, which knows of FSx alone; Ceph's metrics are read anyway."""
-    if draft.settings.monitoring is not None and draft.settings.monitoring.file_system:
+def rates_without_servers(draft: MetalDraft) -> Iterable[Observation]:
+    """Lustre's servers tell what they do where the program makes them. Ceph's metrics are read anyway, and who mounts
+    somebody else's file system has no way to its servers.
+    """
+    asked = draft.settings.monitoring is not None and draft.settings.monitoring.file_system
+    if asked and (draft.site is None or draft.site.lustre is None):
         yield Observation(
             path="monitoring.fileSystem",
-            sentence="it reads FSx for Lustre, which is not on-premises",
-            remedy="remove fileSystem",
+            sentence="it reads servers of Lustre, and the inventory has none that the program makes",
+            remedy="remove fileSystem, or list them in the inventory without sharedFiles",
         )

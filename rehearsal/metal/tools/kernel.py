@@ -147,6 +147,13 @@ def run(command: str) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
+def begin(command: str, log: str) -> int:
+    """Begin a command that goes on by itself, and says what it says in a file; the id of its process and its group."""
+    said = (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    actions = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0), said, (os.POSIX_SPAWN_DUP2, 1, 2)]
+    return os.posix_spawnp(command.split()[0], command.split(), os.environ, file_actions=actions, setsid=True)
+
+
 def boot() -> None:
     """What systemd-modules-load and systemd-sysctl do at a boot."""
     for file in sorted(pathlib.Path("/etc/modules-load.d").glob("*.conf")):

@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import pathlib
 import re
+import time
 from typing import Any
 
+from rehearsal.metal.tools import zfs
 from rehearsal.metal.tools.machine import absent, called, complain, facts, lasting, until_boot, version
 
 DEFAULTS = {
@@ -23,6 +25,16 @@ DEFAULTS = {
     "llite.*.max_read_ahead_per_file_mb": 64,
 }
 MOST_PAGES = 4096
+OF = {"obdfilter": "ost", "mdt": "mdt"}
+"""By kind of device, how the datasets of its targets begin."""
+_TIME = "\nsnapshot_time             {seconds}.590578 secs.nsecs\n"
+VALUES = {
+    "stats": f"{_TIME}read_bytes                {{seconds}} samples [bytes] 4096 1048576 {{read}}",
+    "md_stats": f"{_TIME}open                      {{seconds}} samples [usecs] 12 480 {{read}} {{read}}",
+    "kbytestotal": "61440000000",
+    "kbytesavail": "36864000000",
+}
+"""Of a target as they are shown (Lustre operations manual, "Lustre Parameters")."""
 READ_AHEAD, PER_FILE = "llite.*.max_read_ahead_mb", "llite.*.max_read_ahead_per_file_mb"
 
 
@@ -37,6 +49,8 @@ def main(name: str, words: list[str]) -> int:
         found = nids(up=False)
         print("\n".join(found))
         return 0 if found else complain("IOC_LIBCFS_GET_NI error 100: Network is down", 1)
+    if name == "lctl" and words[:1] == ["get_param"]:
+        return max([_shown(pattern) for pattern in words[1:]], default=0)
     if name == "lctl":
         return _set(words[1:]) if words[:1] == ["set_param"] else complain(f"{words[0]}: not played here", 1)
     return _layout(words)
@@ -59,6 +73,20 @@ def _set(pairs: list[str]) -> int:
             known[path] = number
             print(f"{path}={value}")
     return 0
+
+
+def _shown(pattern: str) -> int:
+    """A parameter of the targets that are mounted here. They are quiet: an OST reads a MB each second."""
+    kind, _, parameter = pattern.split(".")
+    with until_boot() as state:
+        sources = [str(each["What"]).partition("/") for _, each in _active(state) if each.get("Type") == "lustre"]
+    datasets = [((zfs.here(pool) or {}).get("datasets", {}).get(inside), inside) for pool, _, inside in sources]
+    found = [each["name"] for each, inside in datasets if each and inside.startswith(OF[kind])]
+    seconds = int(time.time())
+    for target in found:
+        print(f"{kind}.{target}.{parameter}={VALUES[parameter].format(seconds=seconds, read=seconds * 10**6)}")
+    shown = pattern.replace(".", "/")
+    return 0 if found else complain(f"error: get_param: param_path '{shown}': No such file or directory", 2)
 
 
 def _active(state: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:

@@ -7,7 +7,10 @@ fails, fails the start.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import pathlib
+import signal
 from typing import Any
 
 from rehearsal.metal.tools import drives, firmware, kernel, nfs, pci, slurm
@@ -110,7 +113,9 @@ def _start(unit: str) -> int:
     problem = _requirement(settings) or _problem(unit)
     if not problem:
         for command in settings.get("ExecStart", []):
-            if status := kernel.run(command):
+            if settings.get("Type", "simple") == "simple":
+                settings["MainPID"] = kernel.begin(command, f"/var/log/{unit}.log")
+            elif status := kernel.run(command):
                 problem = f"the control process exited with error code (status {status})"
     # Its daemon is a process that ends later, of which `start` knows nothing.
     why = "" if problem else slurm.ended(unit)
@@ -153,6 +158,9 @@ def _stop(unit: str) -> int:
         nfs.withdraw()
     for command in settings.get("ExecStop", []):
         kernel.run(command)
+    if settings.get("MainPID"):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(settings["MainPID"], signal.SIGKILL)
     if unit.endswith(".mount"):
         drives.forget_mount(settings)
     return 0

@@ -9,6 +9,7 @@ from planner.findings import Finding
 from planner.monitoring.plan import BYTES_PER_SERIES, disk_gib, needed_gib
 from planner.monitoring.types import ExporterPlan, MonitoringPlan
 from tests.planner.stacks import planned, planned_metal
+from tests.stacks.lustre_stack import with_lustre
 
 GIB = 2**30
 
@@ -237,13 +238,20 @@ def test_rates_of_the_file_system_are_planned_and_charged_x05() -> None:
     assert (found.subject, found.path) == ("monitoring", "gpucluster:platform.network.endpoints")
 
 
-def test_who_has_no_fsx_does_not_ask_for_its_rates_x05() -> None:
-    (found,) = [each for each in planned_metal({"monitoring": {"fileSystem": True}}).findings if each.rule == _FSX]
-    assert (found.path, found.remedy) == ("gpucluster:monitoring.fileSystem", "remove fileSystem")
-    assert _FSX not in [each.rule for each in planned_metal({"monitoring": {}}).findings]
+def test_who_makes_no_servers_of_lustre_does_not_ask_them_for_rates_x05() -> None:
+    """Those of the inventory are six, and nothing is charged."""
+    (found,) = [each for each in planned_metal(_RATES).findings if each.rule == _NO_SERVERS]
+    assert found.path == "gpucluster:monitoring.fileSystem"
+    assert found.remedy == "remove fileSystem, or list them in the inventory without sharedFiles"
+    assert _NO_SERVERS not in [each.rule for each in planned_metal({"monitoring": {}}).findings]
+    served = planned_metal({**_RATES, "inventory": with_lustre()["gpucluster:inventory"]})
+    assert _NO_SERVERS not in [each.rule for each in served.findings]
+    assert served.monitoring
+    told = exporter(served.monitoring, "file system")
+    assert (told.targets, told.series) == (6, 54)
 
 
-_FSX = "rates-of-fsx"
+_NO_SERVERS, _RATES = "rates-without-servers", {"monitoring": {"fileSystem": True}}
 _CLOSED: dict[str, Any] = {
     "platform.network.nat": "none",
     "platform.network.endpoints": ["ec2", "ecr.api", "ecr.dkr", "sts", "eks-auth", "logs"],

@@ -161,7 +161,18 @@ def test_who_asks_people_has_room_on_the_system_pools() -> None:
     assert with_pages.room.asked_memory_mib - without.room.asked_memory_mib == 128
 
 
-def test_tokens_need_somebody_who_says_whose_they_are() -> None:
-    open_to_groups = {"serving.services.0.tokenGroups": ["ml"]}
+TRITON: dict[str, Any] = {
+    "name": "ranker",
+    "pool": "inference",
+    "image": "nvcr.io/nvidia/tritonserver:26.03-py3",
+    "models": "s3://acme-model-weights/ranker",
+    "modelsGb": 2,
+    "tokenGroups": ["ml"],
+}
+
+
+@pytest.mark.parametrize("server", [{}, {"serving.triton": [TRITON]}])
+def test_tokens_need_somebody_who_says_whose_they_are(server: dict[str, Any]) -> None:
+    open_to_groups = server or {"serving.services.0.tokenGroups": ["ml"]}
     assert "tokens-without-issuer" in rules(planned("dev", open_to_groups))
     assert "tokens-without-issuer" not in rules(planned("dev", {**opened(), **open_to_groups}))

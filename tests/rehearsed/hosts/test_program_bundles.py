@@ -10,13 +10,15 @@ import yaml
 
 from rehearsal.metal.hall import Hall, Host
 from rehearsal.metal.machine import Card, Drive
+from rehearsal.tests.inside.account import until
 from rehearsed import machines
+from stacks.metal_lustre import RATES_PORT
 from tests.graph.stackfiles import graph_of, run_program, stack_config
-from tests.stacks.lustre_stack import with_lustre
+from tests.stacks.lustre_stack import told_of, with_lustre
 from tests.stacks.test_metal import machines as commands
 
 from .conftest import Rack
-from .racks import prepare
+from .racks import over_ssh, prepare
 
 INVENTORY: dict[str, Any] = stack_config("metal")["gpucluster:inventory"]
 DGX: dict[str, Any] = INVENTORY["hosts"][1]
@@ -79,12 +81,11 @@ def lustre(hall: Hall) -> Iterator[dict[str, Host]]:
 
 @pytest.mark.engine
 def test_the_programs_bundles_make_a_file_system_that_a_node_mounts(hall: Hall, lustre: dict[str, Host]) -> None:
-    graph = run_program(with_lustre(), stack="metal")
+    """Its servers tell what their targets do: the script itself, by what lctl says there (X05)."""
+    graph = run_program(told_of(with_lustre()), stack="metal")
+    wanted = {"packages", "lnet", "lustre-server", "lustre-rates", "shared-files"}
     for name, host in lustre.items():
-        whole, wanted = (
-            str(commands(graph)[name].inputs["stdin"]),
-            {"packages", "lnet", "lustre-server", "shared-files"},
-        )
+        whole = str(commands(graph)[name].inputs["stdin"])
         before, call = whole.rstrip().rsplit("\n", 1)
         text = "\n".join((before, " ".join(["run_concerns", *(word for word in call.split() if word in wanted)]), ""))
         login = {"user": host.machine.user}
@@ -93,3 +94,13 @@ def test_the_programs_bundles_make_a_file_system_that_a_node_mounts(hall: Hall, 
         assert prepare(hall, host, text, command="sudo -n bash -s", **login).all_ok(), name
     formatted = [call for host in lustre.values() for call in host.calls() if call[0] == "mkfs.lustre"]
     assert len(formatted) == 1 + 2 + 4
+    for name, told in {"mds-1": 'operation="metadata"', "oss-1": "fullest_target_ratio"}.items():
+        host = lustre[name]
+        url = f"http://{host.machine.address}:{RATES_PORT}/metrics"
+        asks = f"import urllib.request; print(urllib.request.urlopen('{url}').read().decode())"
+
+        def tells() -> bool:
+            said = over_ssh(hall, host, f'python3 -c "{asks}"', user=host.machine.user).stdout  # noqa: B023 - at once
+            return 'shared_files_up{file_system="shared"} 1' in said and told in said  # noqa: B023
+
+        until(tells, 120, f"{name} tells")
