@@ -87,11 +87,6 @@ class BudgetsResponder(Tagging):
         """As it was ordered, with what AWS fills in."""
         return ActionResult({"Budget": self._budget(self.input).body})
 
-    def describe_budgets(self) -> ActionResult:
-        """All of them on one page."""
-        self._own(self.input)
-        return ActionResult({"Budgets": [each.body for each in self.state.values()]})
-
     def update_budget(self) -> EmptyResult:
         """All but its name."""
         given = self._own(self.input)

@@ -111,11 +111,6 @@ class AccessOperations(EksOperations):
         }
         return ActionResult(reply)
 
-    def list_access_policies(self) -> ActionResult:
-        """The policies EKS offers."""
-        policies = [{"name": name, "arn": POLICY_ARN + name} for name in POLICIES]
-        return self.page("accessPolicies", policies, self.input)
-
     def _cluster(self, given: dict[str, Any]) -> Cluster:
         cluster = self.cluster_of(given)
         if cluster.authentication_mode == "CONFIG_MAP":

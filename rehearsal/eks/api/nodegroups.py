@@ -175,11 +175,6 @@ class NodegroupOperations(EksOperations):
         self.begun(cluster, "nodegroup", given["nodegroupName"])
         return ActionResult({"nodegroup": body})
 
-    def list_fargate_profiles(self) -> ActionResult:
-        """There are none: no stack uses Fargate."""
-        self.cluster_of(self.input)
-        return ActionResult({"fargateProfileNames": []})
-
     def _idle(self, cluster: Cluster, name: str) -> Body:
         body = cluster.nodegroup(name)
         if body["status"] not in ("ACTIVE", "DEGRADED"):

@@ -26,11 +26,6 @@ class UpdateOperations(EksOperations, Tagging):
                 return ActionResult({"update": update.body})
         raise Refusal("ResourceNotFoundException", f"No update found for id: {given['updateId']}")
 
-    def list_updates(self) -> ActionResult:
-        """Ids of the updates of a cluster, a node group or an add-on."""
-        given = self.input
-        return self.page("updateIds", [update.body["id"] for update in self._updates(given)], given)
-
     def _updates(self, given: dict[str, Any]) -> list[Update]:
         subject = ("cluster", "")
         if given.get("nodegroupName"):
