@@ -1,23 +1,18 @@
-"""ECR: keys that exist, policies in the form that ECR gives back, principals that exist.
+"""ECR: keys that exist, tags that do not move.
 
 Sources: ECR API reference, CreateRepository (KmsException), PutImage (ImageTagAlreadyExistsException),
-EncryptionConfiguration, GetRepositoryPolicy (its example); terraform-provider-aws, repository_policy.go, for what ECR
-says to a role that it cannot find.
+EncryptionConfiguration.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from typing import Any
 
 from moto.core.exceptions import ServiceException
-from moto.ecr.exceptions import ImageAlreadyExistsException, InvalidParameterException
+from moto.ecr.exceptions import ImageAlreadyExistsException
 from moto.ecr.models import ECRBackend
 
-from rehearsal.cloud.account import ACCOUNT
 from rehearsal.cloud.amend import Amendments
-from rehearsal.cloud.iam import principal_exists
 from rehearsal.cloud.kms import find_key, key_fault
 
 AMENDMENTS = Amendments()
@@ -61,29 +56,3 @@ def put_image(original: Any, self: Any, repository_name: str, image_manifest: st
             "overwritten because the tag is immutable."
         )
         raise ImageTagAlreadyExistsException(message) from None
-
-
-@AMENDMENTS.around(ECRBackend, "set_repository_policy")
-def set_repository_policy(original: Any, self: Any, **kwargs: Any) -> Any:
-    """Roles and users of the account that a policy names must exist; ECR formats the policy in its own way."""
-    repository = self._get_repository(kwargs["repository_name"], kwargs["registry_id"])
-    before, reply = repository.policy, original(self, **kwargs)
-    policy = json.loads(kwargs["policy_text"])
-    if not all(map(principal_exists, _own(policy))):
-        repository.policy = before
-        raise InvalidParameterException(
-            "Invalid parameter at 'PolicyText' failed to satisfy constraint: 'Invalid repository policy provided'"
-        )
-    repository.policy = json.dumps(policy, indent=2, separators=(",", " : "))
-    return {**reply, "policyText": repository.policy}
-
-
-def _own(policy: dict[str, Any]) -> Iterator[str]:
-    """The ARNs of this account's roles and users among the principals."""
-    statements = policy["Statement"]
-    for statement in statements if isinstance(statements, list) else [statements]:
-        principal = statement.get("Principal")
-        named = principal.get("AWS", []) if isinstance(principal, dict) else []
-        for arn in [named] if isinstance(named, str) else named:
-            if f":iam::{ACCOUNT}:role/" in arn or f":iam::{ACCOUNT}:user/" in arn:
-                yield arn

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import json
-import threading
-from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from rehearsal.images.kyverno.signed import MANIFEST_TYPE, PAYLOAD_TYPE, SIGNATURE
+from rehearsal.testing.answering import Asked, Said, answering
 
 
 class Signer:
@@ -35,9 +33,12 @@ class Registry:
     def __init__(self) -> None:
         self._content: dict[str, bytes] = {}
         self.status = 200
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self, self._content))
-        self.host = f"127.0.0.1:{self._server.server_port}"
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self._serving = contextlib.ExitStack()
+        self.host = self._serving.enter_context(answering(self._answer))
+
+    def _answer(self, asked: Asked) -> Said:
+        found = self._content.get(asked.path)
+        return Said(found or b"", self.status if self.status != 200 or found else 404)
 
     def image(self, name: str) -> str:
         """Push an image; its name with its digest."""
@@ -72,19 +73,4 @@ class Registry:
         return digest
 
     def stop(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-
-def _handler(registry: Registry, content: Mapping[str, bytes]) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            found = content.get(self.path)
-            self.send_response(registry.status if registry.status != 200 else 200 if found else 404)
-            self.end_headers()
-            self.wfile.write(found or b"")
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    return Handler
+        self._serving.close()

@@ -3,79 +3,58 @@
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from hashlib import sha256
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
 from catalogue import pins
 from catalogue.pins import Reference
+from rehearsal.testing.answering import Asked, Said, answering
 
 MANIFEST = b'{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": []}'
 DIGEST = f"sha256:{sha256(MANIFEST).hexdigest()}"
 TOKEN = "anonymous"
 
 
-class Server(ThreadingHTTPServer):
-    """A registry, and the address to which it sends people."""
+@dataclass
+class Registry:
+    """The token dance, a redirect as registry.k8s.io does, a missing tag, and a lying one; `realm` is where else."""
 
-    realm = ""
+    realm: str = ""
 
-
-class Registry(BaseHTTPRequestHandler):
-    """The token dance, a redirect as registry.k8s.io does, a missing tag, and a lying one."""
-
-    server: Server
-
-    def do_GET(self) -> None:
-        """Answer one request."""
-        host = self.headers["Host"]
-        if self.path.startswith("/token?"):
-            self._answer(200, json.dumps({"token": TOKEN if "repository%3Afenced" in self.path else "none"}).encode())
-        elif self.path.startswith("/v2/moved/"):
-            self._answer(307, b"", {"Location": f"http://{host}/v2/open/manifests/1"})
-        elif self.path.startswith("/v2/missing/"):
-            self._answer(404, b"{}")
-        elif self.path.startswith("/v2/private/"):
-            self._answer(401, b"", {"WWW-Authenticate": 'Basic realm="here"'})
-        elif self.path.startswith("/v2/fenced/") and self.headers.get("Authorization") != f"Bearer {TOKEN}":
+    def answer(self, asked: Asked) -> Said:
+        host, name = asked.headers["Host"], asked.path.removeprefix("/v2/").partition("/")[0]
+        if asked.path.startswith("/token?"):
+            return Said({"token": TOKEN if "repository%3Afenced" in asked.path else "none"})
+        if name == "fenced" and asked.headers.get("Authorization") != f"Bearer {TOKEN}":
             challenge = f'Bearer realm="http://{host}/token",service="r",scope="repository:fenced/app:pull"'
-            self._answer(401, b"", {"WWW-Authenticate": challenge})
-        elif self.path.startswith("/v2/realm/"):
-            self._answer(401, b"", {"WWW-Authenticate": f'Bearer realm="{self.server.realm}",service="r"'})
-        elif self.path.startswith("/v2/away/"):
-            self._answer(307, b"", {"Location": self.server.realm})
-        elif self.path.startswith("/v2/large/"):
-            self._answer(200, b" " * (4 * 2**20 + 1))
-        elif self.path.startswith("/v2/lying/"):
-            self._answer(200, MANIFEST, {"Docker-Content-Digest": f"sha256:{'0' * 64}"})
-        else:
-            assert "application/vnd.oci.image.index.v1+json" in self.headers["Accept"]
-            self._answer(200, MANIFEST, {"Docker-Content-Digest": DIGEST})
-
-    def _answer(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
-        self.send_response(status)
-        for name, value in {**(headers or {}), "Content-Length": str(len(body))}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Keep the test's output clean."""
+            return Said(status=401, headers={"WWW-Authenticate": challenge})
+        if name in ("open", "fenced"):
+            assert "application/vnd.oci.image.index.v1+json" in asked.headers["Accept"]
+            return Said(MANIFEST, headers={"Docker-Content-Digest": DIGEST})
+        return {
+            "moved": Said(status=307, headers={"Location": f"http://{host}/v2/open/manifests/1"}),
+            "missing": Said({}, 404),
+            "private": Said(status=401, headers={"WWW-Authenticate": 'Basic realm="here"'}),
+            "realm": Said(status=401, headers={"WWW-Authenticate": f'Bearer realm="{self.realm}",service="r"'}),
+            "away": Said(status=307, headers={"Location": self.realm}),
+            "large": Said(b" " * (4 * 2**20 + 1)),
+            "lying": Said(MANIFEST, headers={"Docker-Content-Digest": f"sha256:{'0' * 64}"}),
+        }[name]
 
 
 @pytest.fixture
-def registry() -> Iterator[str]:
+def served() -> Registry:
+    return Registry()
+
+
+@pytest.fixture
+def registry(served: Registry) -> Iterator[str]:
     """A registry's HOST:PORT."""
-    server = Server(("127.0.0.1", 0), Registry)
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield f"127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with answering(served.answer) as where:
+        yield where
 
 
 @pytest.mark.parametrize(
@@ -123,18 +102,16 @@ def test_registry_that_gives_no_digest_is_named_with_its_reason(registry: str, n
         ("https://auth.example.com/token", "auth.example.com is not of 127.0.0.1"),
     ],
 )
-def test_a_realm_is_asked_only_where_the_registry_is(
-    registry: str, monkeypatch: pytest.MonkeyPatch, realm: str, why: str
-) -> None:
+def test_a_realm_is_asked_only_where_the_registry_is(registry: str, served: Registry, realm: str, why: str) -> None:
     """A registry once had a local file read, and was sent what it held as a token."""
-    monkeypatch.setattr(Server, "realm", realm)
+    served.realm = realm
     with pytest.raises(pins.RegistryError, match=f"names a realm that is not asked: .*{re.escape(why)}"):
         pins.digest(f"{registry}/realm/app:1")
 
 
 @pytest.mark.parametrize("location", ["file:///etc/hostname", "http://example.com/v2/open/manifests/1", "ftp://a/b"])
-def test_a_redirect_leads_nowhere_but_to_https(registry: str, monkeypatch: pytest.MonkeyPatch, location: str) -> None:
-    monkeypatch.setattr(Server, "realm", location)
+def test_a_redirect_leads_nowhere_but_to_https(registry: str, served: Registry, location: str) -> None:
+    served.realm = location
     with pytest.raises(pins.RegistryError, match=r"cannot be reached|answers 307"):
         pins.digest(f"{registry}/away/app:1")
 

@@ -2,12 +2,11 @@
 
 import asyncio
 import base64
+import contextlib
 import json
 import ssl
-import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from components.aws import admission
 from components.aws.admission import admitted, await_admission
 from components.aws.cluster import kubeconfig
 from rehearsal.cluster.pki import Authority
-from rehearsal.cluster.tls import TlsServer
+from rehearsal.testing.answering import Asked, Said, answering
 
 ALLOWED, KNOWN, STRANGER = (201, True), (201, False), (401, False)
 
@@ -29,34 +28,30 @@ class Door:
     def __init__(self, directory: Path) -> None:
         self.answers: list[tuple[int, bool]] = []
         self.asked: list[str] = []
-        door, authority = self, Authority("kubernetes")
+        authority = Authority("kubernetes")
         pair = authority.server("api", (), ("127.0.0.1",))
         for name, pem in (("certificate", pair.certificate), ("key", pair.key)):
             (directory / name).write_bytes(pem)
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                self.rfile.read(int(self.headers["Content-Length"]))
-                door.asked.append(self.headers["Authorization"])
-                status, allowed = door.answers.pop(0) if len(door.answers) > 1 else door.answers[0]
-                self.send_response(status)
-                self.end_headers()
-                self.wfile.write(json.dumps({"status": {"allowed": allowed}}).encode())
-
-            def log_message(self, format: str, *args: Any) -> None:
-                pass
-
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         tls.load_cert_chain(directory / "certificate", directory / "key")
-        self.server = TlsServer(("127.0.0.1", 0), Handler, tls)
+        self._serving = contextlib.ExitStack()
+        where = self._serving.enter_context(answering(self._answer, tls=tls))
         self.kubeconfig = kubeconfig(
             name="lab",
-            endpoint=f"https://127.0.0.1:{self.server.server_address[1]}",
+            endpoint=f"https://{where}",
             authority=base64.b64encode(authority.certificate).decode(),
             region="us-east-2",
             profile="ml",
         )
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def _answer(self, asked: Asked) -> Said:
+        self.asked.append(asked.headers["Authorization"])
+        status, allowed = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        return Said({"status": {"allowed": allowed}}, status)
+
+    def close(self) -> None:
+        self._serving.close()
 
 
 @pytest.fixture
@@ -70,8 +65,7 @@ def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Door]:
     monkeypatch.setattr(admission, "PAUSE_SECONDS", 0.0)
     opened = Door(tmp_path)
     yield opened
-    opened.server.shutdown()
-    opened.server.server_close()
+    opened.close()
 
 
 def ago(**age: float) -> str:
@@ -124,7 +118,7 @@ def test_who_is_never_let_in_is_told_what_to_change_lf05(door: Door, answer: tup
 
 
 def test_an_endpoint_out_of_reach_names_the_settings_that_open_it_lf02(door: Door) -> None:
-    door.server.server_close()
+    door.close()
     with pytest.raises(pulumi.RunError, match=r"no answer: .*platform\.publicAccessCidrs or platform\.access"):
         await_admission(json.loads(door.kubeconfig), hours(0.0, 61.0))
 

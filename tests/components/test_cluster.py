@@ -20,7 +20,7 @@ from components.aws.pod_identity import (
     write_prefix,
 )
 from rehearsal.cloud.seen.iam import decide, trusts
-from tests.components.samples import DEPLOYER, SAMPLES, built, cluster_args, done
+from tests.components.samples import DEPLOYER, built, cluster_args
 from tests.graph.outputs import INVOKES
 
 KEY = "arn:aws:kms:us-east-2:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
@@ -29,15 +29,6 @@ PODS, TAKE = "pods.eks.amazonaws.com", ("sts:AssumeRole", "sts:TagSession")
 
 def cluster(**changes: Any) -> Any:
     return built(lambda opts: Cluster("sample", cluster_args(**changes), opts))
-
-
-def test_access_is_by_entries_alone_and_the_creator_gets_none_by_itself() -> None:
-    config = cluster().one("sample-control-plane").inputs
-    assert config["accessConfig"] == {
-        "authenticationMode": "API",
-        "bootstrapClusterCreatorAdminPermissions": False,
-    }
-    assert config["bootstrapSelfManagedAddons"] is False
 
 
 def test_the_deployer_and_each_administrator_have_one_entry() -> None:
@@ -53,25 +44,6 @@ def test_the_deployer_and_each_administrator_have_one_entry() -> None:
 def test_two_administrators_of_one_name_do_not_collide() -> None:
     assert entry_role("arn:aws:iam::1:user/ana") != entry_role("arn:aws:iam::1:role/ana")
     assert entry_role("arn:aws:iam::1:user/ana.b@c").startswith("admin-ana-b-c-")
-
-
-def test_without_networks_the_api_server_has_no_public_endpoint() -> None:
-    config = cluster().one("sample-control-plane").inputs["vpcConfig"]
-    assert (config["endpointPublicAccess"], config["endpointPrivateAccess"]) == (False, True)
-    assert "publicAccessCidrs" not in config
-    shown = cluster(public_access_cidrs=("198.51.100.0/24", "192.0.2.0/24")).one("sample-control-plane")
-    assert shown.inputs["vpcConfig"]["publicAccessCidrs"] == ["192.0.2.0/24", "198.51.100.0/24"]
-
-
-def test_the_log_group_is_ours_and_there_before_eks_makes_its_own() -> None:
-    graph = cluster()
-    logs = graph.one("sample-logs")
-    assert logs.inputs["name"] == "/aws/eks/lab/cluster"
-    assert logs.urn in graph.one("sample-control-plane").depends_on
-
-
-def test_creating_a_cluster_may_take_longer_than_the_engine_would_wait() -> None:
-    assert cluster().one("sample-control-plane").timeouts["create"] == "30m"
 
 
 def test_a_kubeconfig_holds_no_token_and_goes_the_deployers_way() -> None:
@@ -95,44 +67,6 @@ def test_only_our_cluster_s_logs_may_use_the_key_y06() -> None:
     assert logs["Condition"]["ArnLike"] == {
         "kms:EncryptionContext:aws:logs:arn": "arn:aws:logs:us-east-2:1:log-group:/aws/eks/lab/cluster*"
     }
-
-
-def test_drivers_get_their_roles_through_pod_identity_before_they_start() -> None:
-    graph = built(
-        lambda opts: Addons(
-            "sample",
-            AddonsArgs(
-                cluster_name="lab",
-                partition="aws",
-                addons=SERVICE_ADDONS,
-                versions={"coredns": "v1.13.1-eksbuild.1"},
-                after=done(),
-            ),
-            opts,
-        )
-    )
-    associations = {each.inputs["serviceAccount"]: each for each in graph.of_type("PodIdentityAssociation")}
-    assert set(associations) == {"ebs-csi-controller-sa"}
-    assert associations["ebs-csi-controller-sa"].urn in graph.one("sample-aws-ebs-csi-driver").depends_on
-    assert graph.one("sample-coredns").inputs["addonVersion"] == "v1.13.1-eksbuild.1"
-    assert all(graph.one("before").urn in each.depends_on for each in graph.of_type("Addon"))
-
-
-def test_daemons_of_an_addon_reach_tainted_nodes() -> None:
-    graph = built(
-        lambda opts: Addons(
-            "sample", AddonsArgs(cluster_name="lab", partition="aws", addons=SERVICE_ADDONS, versions={}), opts
-        )
-    )
-    configuration = json.loads(graph.one("sample-aws-ebs-csi-driver").inputs["configurationValues"])
-    assert configuration["node"]["tolerateAllTaints"] is True
-
-
-def test_a_pod_role_is_for_pods_only() -> None:
-    trust = json.loads(built(SAMPLES["identity"]).one("sample-role").inputs["assumeRolePolicy"])
-    (statement,) = trust["Statement"]
-    assert statement["Principal"] == {"Service": "pods.eks.amazonaws.com"}
-    assert statement["Action"] == ["sts:AssumeRole", "sts:TagSession"]
 
 
 def test_a_pod_role_is_for_pods_of_one_account_of_one_cluster_y07() -> None:

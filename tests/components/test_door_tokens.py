@@ -7,9 +7,7 @@ tests/rehearsed/test_model_tokens.py.
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
@@ -19,6 +17,7 @@ from components.serving.door_rules import CONFIG, TRITON, VLLM, Behind, rules
 from components.serving.keys import ADMITTED, admitted
 from rehearsal.cluster.pages import Answer, Request
 from rehearsal.images import nginx
+from rehearsal.testing.answering import Asked, Said, answering
 from tests.components import real_nginx
 
 KEY, GROUPS = "a-key", ["ml", "of people"]
@@ -26,26 +25,16 @@ JUDGED = {"Bearer good": 202, "Bearer other": 403, "Bearer lost": 404, "Bearer a
 Ask = Callable[..., tuple[int, str, str]]
 
 
-class Judge(HTTPServer):
+class Judge:
     """Answers by the token, and keeps what it was asked."""
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
         self.asked: list[tuple[str, str, dict[str, str]]] = []
 
-
-class _Handler(BaseHTTPRequestHandler):
-    server: Judge
-
-    def do_GET(self) -> None:
-        told = {name.lower(): value for name, value in self.headers.items()}
-        self.server.asked.append((self.command, self.path, told))
-        self.send_response(JUDGED.get(told.get("authorization", ""), 401))
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        """Says nothing."""
+    def answer(self, asked: Asked) -> Said:
+        told = {name.lower(): value for name, value in asked.headers.items()}
+        self.asked.append((asked.method, asked.path, told))
+        return Said(status=JUDGED.get(told.get("authorization", ""), 401))
 
 
 @pytest.fixture(scope="module")
@@ -53,12 +42,12 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Judge, int]
     if real_nginx.NGINX is None:
         pytest.skip(real_nginx.WHY)
     judge = Judge()
-    threading.Thread(target=judge.serve_forever, daemon=True).start()
-    directory, at = tmp_path_factory.mktemp("door") / "etc", judge.server_address[1]
-    with real_nginx.running(directory, [KEY], groups=GROUPS, judge=at) as (_, port):
+    directory = tmp_path_factory.mktemp("door") / "etc"
+    with (
+        answering(judge.answer) as where,
+        real_nginx.running(directory, [KEY], groups=GROUPS, judge=int(where.partition(":")[2])) as (_, port),
+    ):
         yield judge, port
-    judge.shutdown()
-    judge.server_close()
 
 
 @pytest.fixture

@@ -26,18 +26,6 @@ def pod(**changes: Any) -> dict[str, Any]:
     return found
 
 
-def test_a_job_is_a_gang_of_one_that_ends_and_goes() -> None:
-    spec = manifest()["spec"]
-    assert spec["runPolicy"] == {
-        "cleanPodPolicy": "Running",
-        "activeDeadlineSeconds": 7200,
-        "ttlSecondsAfterFinished": 86_400,
-        "schedulingPolicy": {"minAvailable": 1, "queue": "research", "priorityClass": "experiments"},
-    }
-    assert spec["pytorchReplicaSpecs"]["Master"]["restartPolicy"] == "Never"
-    assert pod()["schedulerName"] == "volcano"
-
-
 def test_a_job_reads_checkpoints_and_writes_beside_them_only() -> None:
     (container,) = pod()["containers"]
     mounts = {each["mountPath"]: each for each in container["volumeMounts"]}

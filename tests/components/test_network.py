@@ -33,21 +33,6 @@ def test_subnets_are_placed_by_zone_id_and_say_whose_traffic_they_carry_f02() ->
     assert subnets["sample-subnet-control-a"]["tags"]["gpucluster:network"] == "management"
 
 
-def test_one_nat_gateway_stands_in_the_zone_of_the_gpus() -> None:
-    graph = built(SAMPLES["network"])
-    (nat,) = graph.of_type("NatGateway")
-    assert nat.inputs["subnetId"] == graph.one("sample-subnet-public-a").id
-
-
-def test_private_subnets_leave_through_the_nat_and_public_ones_through_the_gateway() -> None:
-    graph = built(SAMPLES["network"])
-    tables = {each.inputs["subnetId"]: each.inputs["routeTableId"] for each in graph.of_type("RouteTableAssociation")}
-    assert tables[graph.one("sample-subnet-gpu").id] == graph.one("sample-private-routes").id
-    assert tables[graph.one("sample-subnet-public-b").id] == graph.one("sample-public-routes").id
-    assert graph.one("sample-private-default-route").inputs["natGatewayId"] == graph.one("sample-nat").id
-    assert graph.one("sample-public-default-route").inputs["gatewayId"] == graph.one("sample-internet").id
-
-
 def test_weights_and_checkpoints_reach_s3_past_the_nat() -> None:
     graph = built(SAMPLES["network"])
     endpoint = graph.one("sample-s3").inputs
@@ -76,20 +61,6 @@ def test_lustre_has_its_ports_with_the_nodes_both_ways() -> None:
         assert ("in", "sg", group, "tcp", low, high) in found
     at_nodes = [each for each in graph.of_type("SecurityGroupIngressRule") if each.inputs["securityGroupId"] == "sg-1"]
     assert {each.inputs["fromPort"] for each in at_nodes} == {988, 1018}
-
-
-def test_lustre_over_efa_also_passes_everything_with_its_clients() -> None:
-    args = LustreGroupArgs(vpc_id="vpc-1", nodes_group_id="sg-1", efa_group_id="sg-efa")
-    graph = built(lambda opts: LustreGroup("sample", args, opts))
-    open_ = [
-        (each.kind, each.inputs["securityGroupId"] == "sg-efa")
-        for each in graph.resources.values()
-        if each.inputs.get("ipProtocol") == "-1" and "clients" in each.name
-    ]
-    assert len(open_) == len(set(open_)) == 4
-    assert {each.inputs["referencedSecurityGroupId"] for each in graph.resources.values() if "self" in each.name} == {
-        graph.one("sample-group").id
-    }
 
 
 def test_a_group_is_handed_on_only_with_its_rules_in_force() -> None:

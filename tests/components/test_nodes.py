@@ -63,12 +63,6 @@ def test_a_cluster_placement_group_only_where_asked_for() -> None:
     assert "placement" not in template(placement_group=False)
 
 
-def test_a_managed_groups_template_names_neither_subnet_nor_profile_nor_image() -> None:
-    made = template()
-    assert not {"iamInstanceProfile", "imageId", "vpcSecurityGroupIds"} & made.keys()
-    assert all("subnetId" not in each for each in made["networkInterfaces"])
-
-
 def test_nvme_becomes_one_raid_and_pods_are_left_to_eks_lf10() -> None:
     """LF10: a maxPods in the NodeConfig of a managed group without an AMI of its own would be overruled by EKS."""
     message = message_from_bytes(base64.b64decode(user_data() or ""))
@@ -196,22 +190,6 @@ def test_a_gang_does_not_tolerate_the_inference_pool_a08() -> None:
     gang = tolerations(pool_taints("training", "training", gpus=8))
     assert "gpucluster/pool" not in {each["key"] for each in gang}
     assert {each["key"] for each in tolerations_of_all_pools()} == {"nvidia.com/gpu", "gpucluster/pool"}
-
-
-def test_mandatory_tags_reach_what_the_template_starts() -> None:
-    kinds = {each["resourceType"]: each["tags"] for each in template()["tagSpecifications"]}
-    assert set(kinds) == {"instance", "volume", "network-interface"}
-    assert all(tags["owner"] == "ml" and tags["Name"] == "sample-node" for tags in kinds.values())
-
-
-def test_a_node_role_is_complete_before_a_node_takes_it_and_has_no_rights_on_interfaces() -> None:
-    from tests.components.samples import SAMPLES
-
-    policies = {
-        each.inputs["policyArn"].rsplit("/", 1)[-1]
-        for each in built(SAMPLES["node-role"]).of_type("RolePolicyAttachment")
-    }
-    assert policies == {"AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly"}
 
 
 def test_only_the_efa_kinds_ask_for_the_group() -> None:

@@ -117,13 +117,6 @@ def test_a_job_has_a_deadline_of_its_own_lf23(sample: str, seconds: int) -> None
     assert {job.inputs["spec"]["activeDeadlineSeconds"] for job in jobs} == {seconds}
 
 
-@pytest.mark.parametrize("sample", ["gpu-readiness", "crds", "weights", "gpu-operator-crds", "gpu-checks"])
-def test_a_job_that_gave_up_is_made_anew_and_its_pods_stay_until_then(sample: str) -> None:
-    for job in built(SAMPLES[sample]).of_type("Job"):
-        assert job.inputs["metadata"]["annotations"] == {"pulumi.com/replaceUnready": "true"}
-        assert job.inputs["spec"]["template"]["spec"]["restartPolicy"] == "Never"
-
-
 @pytest.mark.parametrize(
     ("name", "product", "job"),
     [
@@ -213,23 +206,6 @@ def test_volcanos_config_is_a_text_and_its_images_are_of_the_chart_m01_kj14() ->
     assert values["basic"]["image_tag_version"] == "v1.2.3"
 
 
-def test_a_release_waits_rolls_back_and_is_outwaited_by_the_engine() -> None:
-    release = built(SAMPLES["chart"]).one("sample-release")
-    assert release.inputs["timeout"] == 600
-    assert release.timeouts["create"] == "720s"
-    assert release.inputs["createNamespace"] is False
-
-
-def test_a_queue_has_weight_cap_and_reclaimability() -> None:
-    spec = built(SAMPLES["queues"]).one("sample-research").inputs["spec"]
-    assert spec == {"weight": 4, "capability": {"nvidia.com/gpu": "8"}, "reclaimable": False}
-
-
-def test_a_queue_comes_after_the_scheduler_that_admits_it() -> None:
-    graph = built(SAMPLES["queues"])
-    assert graph.one("before").urn in graph.one("sample-research").depends_on
-
-
 def test_the_operator_makes_gangs_and_runs_pytorch_jobs_alone_n01_kj10() -> None:
     container = built(SAMPLES["operator"]).one("sample-deployment").inputs["spec"]["template"]["spec"]["containers"][0]
     assert FLAGS == ("--gang-scheduler-name=volcano", "--enable-scheme=pytorchjob")
@@ -248,26 +224,6 @@ def test_the_webhook_is_that_of_the_service_and_its_ca_is_the_operators_n01() ->
         for each in graph.one("sample-deployment").inputs["spec"]["template"]["spec"]["containers"][0]["ports"]
     }
     assert (ports["webhook"]["port"], ports["webhook"]["targetPort"]) == (service["port"], named["webhook"])
-
-
-def test_the_certificates_secret_is_there_empty_and_stays_the_operators() -> None:
-    secret = built(SAMPLES["operator"]).one("sample-certificate")
-    assert "data" not in secret.inputs
-    assert secret.ignore_changes == ("data",)
-
-
-def test_the_operator_comes_after_its_crds_and_before_its_service() -> None:
-    graph = built(SAMPLES["operator"])
-    deployment = graph.one("sample-deployment")
-    assert graph.one("sample-crds-apply").urn in deployment.depends_on
-    assert deployment.urn in graph.one("sample-service").depends_on
-
-
-def test_the_operator_sees_no_secret_of_another_namespace() -> None:
-    graph = built(SAMPLES["operator-account"])
-    assert all("secrets" not in rule["resources"] for rule in graph.one("sample-rights").inputs["rules"])
-    local = [rule for rule in graph.one("sample-local-rights").inputs["rules"] if rule["resources"] == ["secrets"]]
-    assert [rule["resourceNames"] for rule in local if "update" in rule["verbs"]] == [["certificate"]]
 
 
 def test_rights_name_no_wildcard() -> None:

@@ -105,12 +105,6 @@ def test_replicas_that_spread_have_a_node_each_q09() -> None:
     }
 
 
-def test_replicas_that_pack_are_not_spread_by_the_schedulers_defaults() -> None:
-    """A pod without constraints gets the scheduler's, over hosts; nodes of one pool all have its label."""
-    (constraint,) = deployment()["template"]["spec"]["topologySpreadConstraints"]
-    assert (constraint["topologyKey"], constraint["whenUnsatisfiable"]) == ("gpucluster/pool", "ScheduleAnyway")
-
-
 def test_the_model_is_served_under_the_services_name_q02_in03() -> None:
     assert server()["command"] == [
         "vllm",
@@ -161,12 +155,6 @@ def test_the_service_is_internal_y11_q06() -> None:
     assert service().one("sample-service").inputs["spec"]["type"] == "ClusterIP"
 
 
-def test_the_service_waits_for_its_deployment() -> None:
-    """Services wait for endpoints and hold the engine's slots; before their Deployments they would starve them."""
-    graph = service()
-    assert graph.one("sample-deployment").urn in graph.one("sample-service").depends_on
-
-
 def test_the_server_starts_when_the_weights_are_there_q05() -> None:
     graph = service()
     assert graph.one("before").urn in graph.one("sample-deployment").depends_on
@@ -202,16 +190,6 @@ def test_another_model_is_copied_beside_the_one_that_is_served() -> None:
     assert first["metadata"]["name"] != second["metadata"]["name"]
 
 
-def test_weights_are_copied_off_the_gpu_nodes_whose_processors_the_service_has() -> None:
-    pod = weights("s3://models/llama")[0]["spec"]["template"]["spec"]
-    assert not pod.keys() & {"nodeSelector", "tolerations"}
-
-
-def test_a_full_pool_stops_one_pod_before_it_starts_the_next() -> None:
-    assert deployment()["strategy"]["rollingUpdate"] == {"maxSurge": 0, "maxUnavailable": 1}
-    assert deployment(spare_replica=True)["strategy"]["rollingUpdate"] == {"maxSurge": 1, "maxUnavailable": 0}
-
-
 def test_gpus_are_limited_and_shared_memory_is_below_the_limit_q03_aa06() -> None:
     assert server()["resources"]["limits"] == server()["resources"]["requests"]
     assert server()["resources"]["limits"]["nvidia.com/gpu"] == "2"
@@ -228,14 +206,6 @@ def test_metrics_are_scraped_at_the_services_port_q06() -> None:
     monitor = graph.one("sample-monitor").inputs["spec"]
     assert monitor["endpoints"][0]["port"] == graph.one("sample-service").inputs["spec"]["ports"][0]["name"]
     assert monitor["selector"]["matchLabels"] == graph.one("sample-service").inputs["metadata"]["labels"]
-
-
-def test_the_pods_have_no_token_for_the_api_server() -> None:
-    assert deployment()["template"]["spec"]["automountServiceAccountToken"] is False
-
-
-def test_a_token_stays_secret() -> None:
-    assert built(SAMPLES["tokens"]).one("sample-hf").secret >= {"stringData"}
 
 
 def words(**changes: Any) -> list[str]:

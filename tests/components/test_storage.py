@@ -11,7 +11,7 @@ from components.aws.bucket import Bucket, BucketArgs
 from components.aws.lustre import Lustre, throughput_stays
 from components.storage.claims import ClaimSpec
 from components.storage.lustre_claims import LustreClaims
-from tests.components.samples import KEY_ARN, SAMPLES, built, claims_args, lustre_args
+from tests.components.samples import KEY_ARN, built, claims_args, lustre_args
 
 
 def file_system(**changes: Any) -> dict[str, Any]:
@@ -37,12 +37,6 @@ def test_persistent_has_its_tier_and_our_key_g26_st18() -> None:
     made = file_system(deployment_type="PERSISTENT_2", throughput_mbps_per_tib=1000, backup_days=7)
     assert (made["perUnitStorageThroughput"], made["kmsKeyId"]) == (1000, KEY_ARN)
     assert (made["automaticBackupRetentionDays"], made["skipFinalBackup"]) == (7, False)
-
-
-def test_efa_on_the_file_system_brings_its_metadata_configuration() -> None:
-    made = file_system(deployment_type="PERSISTENT_2", throughput_mbps_per_tib=1000, efa=True)
-    assert made["efaEnabled"] is True
-    assert made["metadataConfiguration"] == {"mode": "AUTOMATIC"}
 
 
 @pytest.mark.parametrize("after", [500, None])
@@ -74,19 +68,6 @@ def test_a_volume_names_the_driver_that_exists_and_its_attributes_kj18_g05() -> 
     assert volume["persistentVolumeReclaimPolicy"] == "Retain"
 
 
-def test_volumes_of_one_file_system_have_handles_of_their_own() -> None:
-    handles = [each.inputs["spec"]["csi"]["volumeHandle"] for each in claims().of_type("PersistentVolume")]
-    assert handles == ["fs-1-training-data", "fs-1-inference-data"]
-
-
-def test_a_file_system_that_grows_changes_its_volumes_and_no_claim() -> None:
-    """`only dynamically provisioned pvc can be resized` (Kubernetes, PersistentVolumeClaimResize)."""
-    graph = claims()
-    volume, claim = (graph.one(f"sample-training-data-{kind}").inputs["spec"] for kind in ("volume", "claim"))
-    assert volume["capacity"] == {"storage": "102400Gi"}
-    assert claim["resources"] == {"requests": {"storage": "1200Gi"}}
-
-
 def test_a_claim_binds_its_volume_and_no_class_takes_it_kj16() -> None:
     graph = claims()
     claim = graph.one("sample-training-data-claim").inputs
@@ -108,11 +89,6 @@ def test_claims_are_of_the_one_mode_that_the_driver_mounts_and_sizes_are_setting
         claim, volume = (graph.one(f"sample-{namespace}-data-{kind}").inputs["spec"] for kind in ("claim", "volume"))
         assert claim["accessModes"] == volume["accessModes"] == ["ReadWriteMany"]
         assert volume["capacity"] == {"storage": "102400Gi"}
-
-
-def test_the_driver_outlives_the_volumes() -> None:
-    graph = claims()
-    assert all(graph.one("before").urn in each.depends_on for each in graph.of_type("PersistentVolume"))
 
 
 def bucket(**changes: Any) -> Any:
@@ -151,24 +127,3 @@ def test_a_bucket_refuses_requests_without_tls_y06() -> None:
     assert (statement["Effect"], statement["Principal"]) == ("Deny", "*")
     assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
     assert len(statement["Resource"]) == 2
-
-
-def test_checkpoints_expire_when_the_settings_say() -> None:
-    rules = {each["id"]: each for each in bucket(checkpoint_days=90).one("sample-lifecycle").inputs["rules"]}
-    assert rules["checkpoints"]["expiration"] == {"days": 90}
-    assert rules["checkpoints"]["filter"] == {"prefix": "checkpoints/"}
-
-
-def test_only_a_disposable_bucket_is_emptied_by_a_destroy() -> None:
-    assert bucket().one("sample-bucket").inputs["forceDestroy"] is False
-    assert bucket(disposable=True).one("sample-bucket").inputs["forceDestroy"] is True
-
-
-def test_a_bucket_name_ends_in_the_account() -> None:
-    assert bucket().one("sample-bucket").inputs["bucket"] == "gpucluster-lab-artefacts-123456789012"
-
-
-def test_the_default_class_makes_encrypted_volumes_where_the_pod_is() -> None:
-    made = built(SAMPLES["block"]).one("sample-gp3").inputs
-    assert made["metadata"]["annotations"] == {"storageclass.kubernetes.io/is-default-class": "true"}
-    assert (made["provisioner"], made["volumeBindingMode"]) == ("ebs.csi.aws.com", "WaitForFirstConsumer")

@@ -213,19 +213,6 @@ def test_pods_tolerate_their_pools_taints_j09() -> None:
     ]
 
 
-def test_a_job_is_deleted_after_its_pods() -> None:
-    """A queue with pods in it is refused to be deleted."""
-    graph = built(lambda opts: TrainingJob("sample", job_args(), opts))
-    annotations = graph.one("sample-job").inputs["metadata"]["annotations"]
-    assert annotations == {"pulumi.com/deletionPropagationPolicy": "foreground"}
-
-
-def test_a_changed_run_is_started_anew() -> None:
-    """The operator leaves running pods as they are, whatever becomes of the job's spec."""
-    graph = built(lambda opts: TrainingJob("sample", job_args(), opts))
-    assert graph.one("sample-job").replace_on_changes == ("spec",)
-
-
 def test_a_run_without_nodes_is_refused() -> None:
     with pytest.raises(ValueError, match="sft: a run needs at least one node"):
         job(nodes=0)

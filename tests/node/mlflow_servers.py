@@ -8,16 +8,17 @@ import json
 import os
 import socket
 import subprocess
-import threading
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
+from rehearsal.testing.answering import Asked, Said, answering
+
+JSON = {"Content-Type": "application/json"}
 PYTHON = os.environ.get("MLFLOW_PYTHON")
 
 
@@ -195,35 +196,15 @@ def stand_in(port: int, store: Store | None = None) -> Iterator[str]:
     """The documented API on a port of this machine."""
     kept = store or Store()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            length = int(self.headers.get("Content-Length", 0))
-            self._answer(json.loads(self.rfile.read(length) or b"{}"))
+    def answer(request: Asked) -> Said:
+        path, _, query = request.path.partition("?")
+        body = dict(parse_qsl(query)) if request.method == "GET" else json.loads(request.body or b"{}")
+        try:
+            said = kept.answer(path.removeprefix("/api/2.0/mlflow/"), body)
+        except RefusalError as refusal:
+            code, name, message = refusal.args
+            return Said({"error_code": name, "message": message}, code, JSON)
+        return Said(said, headers=JSON)
 
-        def do_GET(self) -> None:
-            self._answer(dict(parse_qsl(urlsplit(self.path).query)))
-
-        def _answer(self, body: dict[str, Any]) -> None:
-            path = self.path.partition("?")[0].removeprefix("/api/2.0/mlflow/")
-            try:
-                code, said = 200, kept.answer(path, body)
-            except RefusalError as refusal:
-                code, said = refusal.args[0], {"error_code": refusal.args[1], "message": refusal.args[2]}
-            content = json.dumps(said).encode()
-            self.send_response(code)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Tests read answers, not logs."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with answering(answer, port=port):
         yield f"http://127.0.0.1:{port}"
-    finally:
-        server.shutdown()
-        server.server_close()

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
 from typing import Any
 
 import isolate
@@ -16,6 +14,7 @@ from publish import Api, ConflictError
 
 from monitoring.failure import ISOLATES
 from monitoring.failures import failures
+from rehearsal.testing.answering import Asked, Said, answering
 
 CALM = 600.0
 
@@ -213,22 +212,12 @@ def prometheus() -> Iterator[tuple[str, list[str], list[Any]]]:
     asked: list[str] = []
     answers: list[Any] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append(self.path)
-            body = json.dumps(answers[0]).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    def answer(request: Asked) -> Said:
+        asked.append(request.path)
+        return Said(answers[0])
 
-        def log_message(self, format: str, *args: object) -> None: ...
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}", asked, answers
-    server.shutdown()
-    server.server_close()
+    with answering(answer) as where:
+        yield f"http://{where}", asked, answers
 
 
 def test_prometheus_is_asked_for_what_isolates(prometheus: tuple[str, list[str], list[Any]]) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
 from typing import Any
 
 import pytest
 from publish import Api, ConflictError, GoneError
+
+from rehearsal.testing.answering import Asked, Said, answering
 
 EVENTS = [{"type": "ADDED", "object": {"n": 1}}, {"type": "BOOKMARK", "object": {"n": 2}}]
 STATUS = {"conflict": 409, "gone": 410, "missing": 404, "refused": 403}
@@ -23,40 +23,16 @@ def asked() -> list[tuple[str, str | None, Any]]:
 
 @pytest.fixture
 def api(asked: list[tuple[str, str | None, Any]]) -> Iterator[Api]:
-    class Handler(BaseHTTPRequestHandler):
-        def _answer(self) -> None:
-            size = int(self.headers.get("Content-Length") or 0)
-            asked.append((self.command, self.headers.get("Content-Type"), self.rfile.read(size).decode()))
-            status = STATUS.get(self.path.strip("/"), 200)
-            text = json.dumps({"message": f"about {self.path}"})
-            if self.path == "/log":
-                text = "last words\n"
-            if "watch=1" in self.path:
-                text = "".join(f"{json.dumps(each)}\n" for each in EVENTS)
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text.encode())
+    def answer(request: Asked) -> Said:
+        asked.append((request.method, request.headers.get("Content-Type"), request.body.decode()))
+        if request.path == "/log":
+            return Said("last words\n")
+        if "watch=1" in request.path:
+            return Said("".join(f"{json.dumps(each)}\n" for each in EVENTS))
+        return Said({"message": f"about {request.path}"}, STATUS.get(request.path.strip("/"), 200))
 
-        def do_GET(self) -> None:
-            self._answer()
-
-        def do_POST(self) -> None:
-            self._answer()
-
-        def do_PATCH(self) -> None:
-            self._answer()
-
-        def do_DELETE(self) -> None:
-            self._answer()
-
-        def log_message(self, format: str, *args: object) -> None: ...
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield Api(f"http://127.0.0.1:{server.server_port}", "token", "training", None)
-    server.shutdown()
-    server.server_close()
+    with answering(answer) as where:
+        yield Api(f"http://{where}", "token", "training", None)
 
 
 def test_a_patch_is_a_merge_and_whatever_is_made_is_json(api: Api, asked: list[tuple[str, str | None, Any]]) -> None:

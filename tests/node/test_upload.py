@@ -1,93 +1,69 @@
 """What uploads a compiled pipeline, before a server that speaks the API v2beta1 as it is documented."""
 
-import json
-import threading
 from collections.abc import Iterator
 from email.parser import BytesParser
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import upload
 from steps import StepError
 
+from rehearsal.testing.answering import Asked, Said, answering
 
-class Flows(ThreadingHTTPServer):
+
+class Flows:
     """Pipelines by name with their versions, three to a page (backend/api/v2beta1/pipeline.proto)."""
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        self.address = ""
         self.pipelines: dict[str, list[tuple[str, bytes]]] = {}
         self.away = 0
         self.refuses = ""
 
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
+    def answer(self, asked: Asked) -> Said:
+        return self._found(asked) if asked.method == "GET" else self._taken(asked)
 
-
-class _Handler(BaseHTTPRequestHandler):
-    server: Flows
-
-    def _tell(self, code: int, said: dict[str, Any]) -> None:
-        body = json.dumps(said).encode()
-        self.send_response(code)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def do_GET(self) -> None:
-        if self.server.away:
-            self.server.away -= 1
-            self._tell(503, {"error": "the database is not there"})
-            return
-        url = urlsplit(self.path)
+    def _found(self, asked: Asked) -> Said:
+        if self.away:
+            self.away -= 1
+            return Said({"error": "the database is not there"}, 503)
+        url = urlsplit(asked.path)
         parts = url.path.split("/")
         if "names" in parts:
-            known = parts[-1] in self.server.pipelines
-            self._tell(200 if known else 404, {"pipeline_id": f"id-{parts[-1]}"} if known else {"error": "not found"})
-            return
-        versions = self.server.pipelines[parts[-2].removeprefix("id-")]
+            known = parts[-1] in self.pipelines
+            return Said({"pipeline_id": f"id-{parts[-1]}"}) if known else Said({"error": "not found"}, 404)
+        versions = self.pipelines[parts[-2].removeprefix("id-")]
         at = int(parse_qs(url.query).get("page_token", ["0"])[0])
         page = [{"pipeline_version_id": f"v-{name}", "name": name} for name, _ in versions[at : at + 3]]
         more = {"next_page_token": str(at + 3)} if at + 3 < len(versions) else {}
-        self._tell(200, {"pipeline_versions": page, **more})
+        return Said({"pipeline_versions": page, **more})
 
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        if self.server.refuses:
-            self._tell(400, {"error_message": self.server.refuses})
-            return
-        head = f"Content-Type: {self.headers['Content-Type']}\r\n\r\n".encode()
-        (part,) = [each for each in BytesParser().parsebytes(head + body).walk() if not each.is_multipart()]
+    def _taken(self, asked: Asked) -> Said:
+        if self.refuses:
+            return Said({"error_message": self.refuses}, 400)
+        head = f"Content-Type: {asked.headers['Content-Type']}\r\n\r\n".encode()
+        (part,) = [each for each in BytesParser().parsebytes(head + asked.body).walk() if not each.is_multipart()]
         assert part.get_param("name", header="content-disposition") == "uploadfile"
         content = part.get_payload(decode=True)
         assert isinstance(content, bytes)
-        url = urlsplit(self.path)
+        url = urlsplit(asked.path)
         query = {key: value[0] for key, value in parse_qs(url.query).items()}
         if url.path.endswith("/upload"):
-            self.server.pipelines[query["name"]] = [(query["name"], content)]
-            self._tell(200, {"pipeline_id": f"id-{query['name']}"})
-        else:
-            assert url.path.endswith("/upload_version")
-            self.server.pipelines[query["pipelineid"].removeprefix("id-")].append((query["name"], content))
-            self._tell(200, {"pipeline_version_id": f"v-{query['name']}"})
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Nothing."""
+            self.pipelines[query["name"]] = [(query["name"], content)]
+            return Said({"pipeline_id": f"id-{query['name']}"})
+        assert url.path.endswith("/upload_version")
+        self.pipelines[query["pipelineid"].removeprefix("id-")].append((query["name"], content))
+        return Said({"pipeline_version_id": f"v-{query['name']}"})
 
 
 @pytest.fixture
 def flows(monkeypatch: pytest.MonkeyPatch) -> Iterator[Flows]:
     monkeypatch.setattr(upload, "_PAUSE_S", 0.01)
-    server = Flows()
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
+    made = Flows()
+    with answering(made.answer) as where:
+        made.address = f"http://{where}"
+        yield made
 
 
 def uploaded(flows: Flows, file: Path, version: str) -> str:

@@ -7,12 +7,11 @@ import pytest
 import yaml
 
 from catalogue import versions
-from components.aws.devices import GPU_OPERATOR_VALUES, efa_plugin_values
+from components.aws.devices import GPU_OPERATOR_VALUES
 from components.monitoring.adapter import adapter_values
 from components.platform.external_secrets import external_secrets_values
 from components.platform.gpu_operator import gpu_operator_values
 from components.platform.metrics_server import metrics_server_values
-from components.platform.volcano import scheduler_config, volcano_values
 from rehearsal import toolchain
 from rehearsal.charts import played
 from rehearsal.charts.chart import Order
@@ -27,7 +26,7 @@ POOL = {"key": "nvidia.com/gpu", "operator": "Equal", "value": "inference", "eff
 
 @pytest.fixture(autouse=True)
 def nothing_generated(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Volcano's definitions come without Go."""
+    """Definitions of the Prometheus operator come without Go."""
     monkeypatch.setattr(toolchain, "crds", lambda *_, **__: [])
 
 
@@ -76,21 +75,6 @@ def test_the_hook_that_upgrades_definitions_is_asked_for(upgraded: bool) -> None
     values = operator_values([], GPU_OPERATOR_VALUES)
     values["operator"]["upgradeCRD"] = upgraded
     assert (("Job", "gpu-operator-upgrade-crd") in render(versions.GPU_OPERATOR, values)) is upgraded
-
-
-def test_the_efa_plugin_tolerates_its_own_and_the_pools_taints() -> None:
-    made = render(versions.EFA_DEVICE_PLUGIN, efa_plugin_values([POOL]))
-    tolerations = pod(made["DaemonSet", "aws-efa-k8s-device-plugin"])["tolerations"]
-    assert {"key": "CriticalAddonsOnly", "operator": "Exists"} in tolerations
-    assert POOL in tolerations
-
-
-def test_volcano_runs_the_pinned_images_with_the_programs_configuration() -> None:
-    made = render(versions.VOLCANO, volcano_values(versions.VOLCANO.version))
-    images = {pod(each)["containers"][0]["image"] for (kind, _), each in made.items() if kind == "Deployment"}
-    assert {image.rpartition(":")[2] for image in images} == {f"v{versions.VOLCANO.version}"}
-    configuration = made["ConfigMap", "volcano-scheduler-configmap"]["data"]["volcano-scheduler.conf"]
-    assert configuration == scheduler_config()
 
 
 @pytest.fixture(scope="module")

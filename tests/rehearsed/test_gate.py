@@ -9,9 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import gate
@@ -20,6 +18,7 @@ import pytest
 import verdicts
 
 from components.training.gate_pods import GateBenchmark, GatePairs, GateTest, demanded, gate_files
+from rehearsal.testing.answering import Asked, Said, answering
 from rehearsal.tests.inside.simulated import GPU, Node
 from rehearsed import gate as played
 from tests.components.samples import gate_args
@@ -49,35 +48,19 @@ class Told:
 def api() -> Iterator[Told]:
     told = Told("")
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_PATCH(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            told.patches[self.path] = (self.headers["Content-Type"], self.headers["Authorization"], body)
-            if told.conflicts and self.path.startswith("/api/v1/nodes/"):
-                told.conflicts -= 1
-                self._answer(409, {"message": "the object has been modified"})
-            else:
-                self._answer(403 if told.refuses else 200, {"message": told.refuses})
-
-        def do_GET(self) -> None:
+    def answer(asked: Asked) -> Said:
+        if asked.method == "GET":
             version = str(told.conflicts)
-            self._answer(200, {"metadata": {"resourceVersion": version}, "spec": {"taints": told.taints}})
+            return Said({"metadata": {"resourceVersion": version}, "spec": {"taints": told.taints}})
+        told.patches[asked.path] = (asked.headers["Content-Type"], asked.headers["Authorization"], asked.content)
+        if told.conflicts and asked.path.startswith("/api/v1/nodes/"):
+            told.conflicts -= 1
+            return Said({"message": "the object has been modified"}, 409)
+        return Said({"message": told.refuses}, 403 if told.refuses else 200)
 
-        def _answer(self, status: int, content: dict[str, Any]) -> None:
-            answer = json.dumps(content).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(answer)))
-            self.end_headers()
-            self.wfile.write(answer)
-
-        def log_message(self, format: str, *args: object) -> None: ...
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    told.address = f"http://127.0.0.1:{server.server_port}"
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield told
-    server.shutdown()
-    server.server_close()
+    with answering(answer) as where:
+        told.address = f"http://{where}"
+        yield told
 
 
 Measured = Callable[..., dict[str, Any]]

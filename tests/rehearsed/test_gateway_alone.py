@@ -21,6 +21,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from catalogue.versions import TRAEFIK
 from components.serving import door, door_rules
 from components.serving.keys import ADMITTED, admitted
 from rehearsal import toolchain
@@ -75,7 +76,7 @@ def chart() -> list[Object]:
     """What the program's release of Traefik is made of."""
     values = graph().one("traefik-release").inputs["values"]
     order = Order("traefik", "gateway", values, "1.36.3", frozenset())
-    return sources.find("traefik", "41.6.0").render(order)
+    return sources.find("traefik", TRAEFIK.version).render(order)
 
 
 def signed() -> tuple[bytes, bytes]:

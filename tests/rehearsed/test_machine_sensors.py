@@ -12,9 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -23,6 +21,7 @@ from components.metal.sensors import sensors_files
 from monitoring.limits import Limits, MachineLimits
 from rehearsal import places
 from rehearsal.processes import Process
+from rehearsal.testing.answering import Said, answering
 from rehearsal.tests.inside.account import until
 from tests.oob.emulator import CHASSIS, PASSWORD, POWER, USER, Emulator, dgx, start, supply
 
@@ -67,26 +66,6 @@ class Site:
     log: Path
 
 
-@contextlib.contextmanager
-def page(text: str) -> Iterator[str]:
-    """Where this text is served."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", "text/plain; version=0.0.4")
-            self.end_headers()
-            self.wfile.write(text.encode())
-
-        def log_message(self, format: str, *args: object) -> None: ...
-
-    server = HTTPServer((places.LOOPBACK, 0), Handler)
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield f"{places.LOOPBACK}:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-
-
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Site]:
     controllers: dict[str, Emulator] = {}
@@ -117,7 +96,8 @@ def site(tmp_path: Path) -> Iterator[Site]:
         process.start()
         stack.callback(process.stop)
         labels = "".join(f'kube_node_labels{{node="{n}",label_gpucluster_pool="{p}"}} 1\n' for n, p in POOLS.items())
-        nodes = stack.enter_context(page(labels))
+        said = Said(labels, headers={"Content-Type": "text/plain; version=0.0.4"})
+        nodes = stack.enter_context(answering(lambda _: said))
         targets = [{"targets": [f"{places.LOOPBACK}:{port}", nodes]}]
         ask, prometheus = stack.enter_context(watched(tmp_path, LIMITS, targets))
         until(

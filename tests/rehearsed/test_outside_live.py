@@ -73,7 +73,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         account.eks.create_pod_identity_association(clusterName="outside", roleArn=role, **association)
         effective = time.monotonic() + SETTLING.total_seconds() + 1
         until(lambda: time.monotonic() > effective, 10, "the association is effective")
-        made.install("external-secrets", "2.9.0", "external-secrets", registered("external-secrets-release")["values"])
+        made.install("external-secrets", "external-secrets", registered("external-secrets-release")["values"])
         until(lambda: made.available("external-secrets", "external-secrets"), 120, "the controller runs")
         made.apply(workloads.namespace("inference"))
         made.apply(registered("secrets-inference-store"))

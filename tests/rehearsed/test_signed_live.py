@@ -90,7 +90,7 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checked]:
         made.apply(yaml.safe_load(definition.read_text()))
         values = kyverno_values(ACCOUNT, ["training"], replicas=1, cpu_millicores=100, memory_mib=384)
         values["admissionController"].pop("serviceMonitor")
-        made.install("kyverno", "3.9.1", SIGNATURES, values)
+        made.install("kyverno", SIGNATURES, values)
         until(lambda: made.available(SIGNATURES, "kyverno-admission-controller"), 180, "the controller runs")
         args = ImageSignaturesArgs(
             namespaces=["training"],

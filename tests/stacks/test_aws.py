@@ -49,12 +49,6 @@ def test_mandatory_tags_reach_everything_through_the_provider() -> None:
     }
 
 
-def test_another_account_is_refused_where_one_is_named() -> None:
-    provider = dev(platform={"accountId": ACCOUNT, "profile": "ml"}).one("aws").inputs
-    assert provider["allowedAccountIds"] == [ACCOUNT]
-    assert provider["profile"] == "ml"
-
-
 def test_a_deployment_role_is_taken_by_provider_and_kubeconfig() -> None:
     role = f"arn:aws:iam::{ACCOUNT}:role/deploy"
     graph = dev(platform={"roleArn": role})
@@ -65,11 +59,6 @@ def test_a_deployment_role_is_taken_by_provider_and_kubeconfig() -> None:
 
 def test_the_deployer_is_the_role_behind_the_callers_session() -> None:
     assert graph_of("dev").one("cluster-deployer").inputs["principalArn"] == f"arn:aws:iam::{ACCOUNT}:role/deployer"
-
-
-def test_a_named_deployer_is_taken_as_named() -> None:
-    arn = f"arn:aws:iam::{ACCOUNT}:role/pipeline"
-    assert dev(security={"deployerArn": arn}).one("cluster-deployer").inputs["principalArn"] == arn
 
 
 def test_the_api_is_reached_only_when_its_caller_is_admitted() -> None:
@@ -313,26 +302,6 @@ def test_turns_on_a_gpu_are_configured_labelled_and_asked_for_k04_kj26() -> None
     assert quota["hard"] == {"requests.nvidia.com/gpu": "2"}
     counted = graph.one("gpu-checks-inference-count").inputs["spec"]["template"]["spec"]["containers"][0]
     assert counted["args"][1].endswith("nvidia\\.com/gpu}=2")
-
-
-def test_gpus_that_nobody_shares_need_no_configuration_of_the_plugin() -> None:
-    values = graph_of("prod").one("gpu-operator-release").inputs["values"]
-    assert values["devicePlugin"] == {"enabled": True}
-
-
-def test_whole_gpus_need_no_mig_manager() -> None:
-    assert graph_of("prod").one("gpu-operator-release").inputs["values"]["migManager"] == {"enabled": False}
-
-
-def test_a_service_is_served_in_the_precision_that_was_planned() -> None:
-    """Q02: what the planner counts the weights and the cache in is what vLLM is told."""
-    config = deepcopy(stack_config("dev"))
-    (service,) = config["gpucluster:serving"]["services"]
-    service |= {"quantization": "fp8", "kvCacheDtype": "fp8"}
-    pod = registered(config, stack="dev").one("service-llama-3-8b-deployment").inputs["spec"]["template"]["spec"]
-    assert {"--quantization=fp8", "--kv-cache-dtype=fp8"} <= set(pod["containers"][0]["command"])
-    plain = graph_of("dev").one("service-llama-3-8b-deployment").inputs["spec"]["template"]["spec"]
-    assert not [each for each in plain["containers"][0]["command"] if "quantization" in each or "kv-cache" in each]
 
 
 @pytest.mark.parametrize("stack", stack_names())

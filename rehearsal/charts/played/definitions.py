@@ -17,7 +17,6 @@ from rehearsal.charts.chart import ChartError, Object
 _GENERATED = {
     "kubeflow.org": "training-operator",
     "monitoring.coreos.com": "prometheus-operator",
-    "volcano.sh": "volcano",
 }
 
 

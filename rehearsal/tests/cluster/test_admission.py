@@ -1,19 +1,16 @@
 """The API server reaches an admission webhook that a pod serves behind a Service."""
 
 import base64
-import json
 import ssl
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rehearsal.cluster.pki import Authority
-from rehearsal.cluster.tls import TlsServer
 from rehearsal.kube.client import ApiError, Kube
+from rehearsal.testing.answering import Asked, Said, answering
 from rehearsal.tests.cluster.conftest import Trial, eventually, node
 
 pytestmark = pytest.mark.engine
@@ -24,23 +21,13 @@ def hook(tmp_path: Path) -> Iterator[tuple[int, bytes, list[str]]]:
     """A validating webhook's process: its port, its CA, the names it was asked about. It denies the name bad."""
     asked: list[str] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            name = review["request"]["name"]
-            asked.append(name)
-            response = {"uid": review["request"]["uid"], "allowed": name != "bad", "status": {"message": "it is bad"}}
-            body = json.dumps(
-                {"apiVersion": review["apiVersion"], "kind": review["kind"], "response": response}
-            ).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *args: Any) -> None:
-            pass
+    def answer(request: Asked) -> Said:
+        review = request.content
+        name = review["request"]["name"]
+        asked.append(name)
+        response = {"uid": review["request"]["uid"], "allowed": name != "bad", "status": {"message": "it is bad"}}
+        content = {"apiVersion": review["apiVersion"], "kind": review["kind"], "response": response}
+        return Said(content, headers={"Content-Type": "application/json"})
 
     authority = Authority("hook")
     pair = authority.server("hook", ["hook.hooks.svc"])
@@ -48,11 +35,8 @@ def hook(tmp_path: Path) -> Iterator[tuple[int, bytes, list[str]]]:
     (tmp_path / "key").write_bytes(pair.key)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(tmp_path / "crt", tmp_path / "key")
-    server = TlsServer(("127.0.0.1", 0), Handler, context)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield server.server_address[1], authority.certificate, asked
-    server.shutdown()
-    server.server_close()
+    with answering(answer, tls=context) as where:
+        yield int(where.partition(":")[2]), authority.certificate, asked
 
 
 def hook_objects(ca: bytes) -> list[dict[str, Any]]:

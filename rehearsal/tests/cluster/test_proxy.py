@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import http.client
 import socket
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
@@ -18,6 +16,7 @@ from rehearsal.cluster.layout import ADVERTISED, API_SERVICE_IP
 from rehearsal.cluster.pages import Answer, Request
 from rehearsal.cluster.proxy import Proxy, admitting
 from rehearsal.cluster.router import Router
+from rehearsal.testing.answering import Asked, Said, answering
 
 
 class Cluster:
@@ -45,18 +44,10 @@ def service(name: str, ip: str) -> dict[str, Any]:
     }
 
 
-class Upper(BaseHTTPRequestHandler):
+def upper(asked: Asked) -> Said:
     """A real process: answers with its request's line, the host asked for, and the body in capitals."""
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"])).upper()
-        self.send_response(201)
-        self.send_header("X-Seen", f"{self.path} {self.headers['Host']} {self.headers['Connection']}")
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
+    seen = f"{asked.path} {asked.headers['Host']} {asked.headers['Connection']}"
+    return Said(asked.body.upper(), 201, {"X-Seen": seen})
 
 
 @pytest.fixture
@@ -68,10 +59,8 @@ def backends() -> Iterator[Backends]:
 
 @pytest.fixture
 def process() -> Iterator[int]:
-    with HTTPServer(("127.0.0.1", 0), Upper) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server.server_address[1]
-        server.shutdown()
+    with answering(upper) as where:
+        yield int(where.partition(":")[2])
 
 
 @pytest.fixture

@@ -1,11 +1,9 @@
 """A part of a site that does not answer is named; only a person at a terminal gives a site up for that."""
 
-import http.server
 import io
 import os
 import signal
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,28 +16,16 @@ from rehearsal.command.errors import CommandError
 from rehearsal.places import SiteDirectory
 from rehearsal.processes import Identity, Process
 from rehearsal.supervisor import Site, State, Status
+from rehearsal.testing.answering import Said, answering
 
 NOBODY = "http://127.0.0.1:1"
 
 
-class Healthy(http.server.BaseHTTPRequestHandler):
-    """An account that is well."""
-
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture
 def account() -> Iterator[str]:
-    server = http.server.HTTPServer(("127.0.0.1", 0), Healthy)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+    """An account that is well."""
+    with answering(lambda _: Said()) as where:
+        yield f"http://{where}"
 
 
 @pytest.fixture

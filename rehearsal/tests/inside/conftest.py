@@ -13,6 +13,7 @@ import pytest
 
 from rehearsal import toolchain
 from rehearsal.charts import sources
+from rehearsal.charts.played import files
 from rehearsal.cluster.control_plane import ControlPlane
 from rehearsal.eks.inside import Inside
 from rehearsal.images.table import known
@@ -22,7 +23,6 @@ from rehearsal.plugins.kubernetes.helm import Helm
 from rehearsal.plugins.kubernetes.helm_order import Order
 from rehearsal.tests.inside import observed, workloads
 from rehearsal.tests.inside.account import REGION, Account, until
-from rehearsal.toolchain import versions
 from rehearsal.toolchain.families import FAMILIES
 
 GPU_TAINT = (("nvidia.com/gpu", "present"),)
@@ -75,8 +75,10 @@ class Site:
             return False
         return True
 
-    def install(self, chart: str, version: str, where: str, values: dict[str, Any]) -> None:
-        """A release of a chart, as Helm would install it."""
+    def install(self, chart: str, where: str, values: dict[str, Any]) -> None:
+        """A release of a chart at the version that is built or played, as Helm would install it."""
+        row = sources.IN_MODULES.get(chart)
+        version = row.own or row.version if row else files.load(chart)["version"]
         self.apply(workloads.namespace(where))
         order = Order(chart, where, sources.find(chart, version), values, wait=False)
         Helm(self.kube, threading.Event()).install(order)
@@ -128,9 +130,9 @@ def site(tmp_path_factory: pytest.TempPathFactory, images: Images) -> Iterator[S
 @pytest.fixture(scope="session")
 def gpus(site: Site) -> Site:
     """The same with the GPU operator and the EFA plugin installed and their devices advertised."""
-    site.install("gpu-operator", "v26.3.3", "gpu-operator", GPU_OPERATOR)
+    site.install("gpu-operator", "gpu-operator", GPU_OPERATOR)
     values = {"tolerations": workloads.TOLERATES_GPU}
-    site.install("aws-efa-k8s-device-plugin", "0.5.30", "kube-system", values)
+    site.install("aws-efa-k8s-device-plugin", "kube-system", values)
     until(lambda: len(advertised(site)) == 2, 60, "both GPU nodes show a GPU and an EFA device")
     return site
 
@@ -138,7 +140,7 @@ def gpus(site: Site) -> Site:
 @pytest.fixture(scope="session")
 def training(gpus: Site) -> Site:
     """The same with Volcano and the training operator ready."""
-    gpus.install("volcano", versions.VOLCANO, "volcano-system", {})
+    gpus.install("volcano", "volcano-system", {})
     gpus.apply(*map(workloads.namespace, ("kubeflow", "training")))
     gpus.apply(workloads.account("installer", "kubeflow"), workloads.admin("installer", "kubeflow"))
     gpus.apply(workloads.crd_job())

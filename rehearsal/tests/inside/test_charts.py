@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from rehearsal.charts import played, upstream
 from rehearsal.charts.chart import ChartError, Order
@@ -47,31 +46,12 @@ def no_upstream(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.fixture
 def vendors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A directory of vendors' files with one chart."""
-    chart = tmp_path / "charts" / "volcano"
+    chart = tmp_path / "charts" / "metrics-server"
     chart.mkdir(parents=True)
-    (chart / "values.yaml").write_text("basic:\n  image_tag_version: v1\n  # image_pull_secret: x\ncustom:\n  ns: {}\n")
+    (chart / "values.yaml").write_text("image:\n  tag: v1\n  # pullPolicy: x\nnodeSelector: {}\n")
     (chart / "Chart.yaml").write_text("version: 1.15.1\n")
     monkeypatch.setenv("GPUCLUSTER_UPSTREAM", str(tmp_path))
     return tmp_path
-
-
-# -- EFA device plugin
-
-EFA = ("aws-efa-k8s-device-plugin", "0.5.30")
-
-
-def test_efa_plugin_tolerates_critical_addons_only_by_itself() -> None:
-    pod = pod_of(rendered(*EFA, {}, "DaemonSet", EFA[0]))
-    assert pod["tolerations"] == [{"key": "CriticalAddonsOnly", "operator": "Exists"}]
-
-
-def test_efa_plugin_adds_tolerations_and_picks_types() -> None:
-    pod = pod_of(rendered(*EFA, {"tolerations": [EXTRA]}, "DaemonSet", EFA[0]))
-    assert EXTRA in pod["tolerations"]
-    terms = pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
-    types = terms[0]["matchExpressions"][0]["values"]
-    assert "p5.4xlarge" in types
-    assert "g6e.xlarge" not in types
 
 
 # -- GPU operator
@@ -135,66 +115,20 @@ def test_disabled_operands_are_neither_switched_on_nor_made() -> None:
     assert "nvidia.com/gpu.deploy.mig-manager" in operands.switches(spec, mig_capable=True)
 
 
-def test_nfd_workers_take_their_own_tolerations() -> None:
-    values = {"node-feature-discovery": {"worker": {"tolerations": [EXTRA]}}}
-    worker = rendered(*GPU, values, "DaemonSet", "gpu-operator-node-feature-discovery-worker")
-    assert pod_of(worker)["tolerations"] == [EXTRA]
-
-
 def test_nfd_can_be_left_out() -> None:
     made = render(*GPU, {"nfd": {"enabled": False}})
     assert "DaemonSet" not in [each["kind"] for each in made]
     assert not [each["metadata"]["name"] for each in made if "node-feature-discovery" in each["metadata"]["name"]]
 
 
-# -- Volcano
-
-VOLCANO = ("volcano", "1.14.1")
-
-
-def test_scheduler_reads_the_overridden_configuration() -> None:
-    text = "actions: allocate\n"
-    values = {"custom": {"scheduler_config_override": text}}
-    config = rendered(*VOLCANO, values, "ConfigMap", "volcano-scheduler-configmap")
-    assert config["data"]["volcano-scheduler.conf"] == text
-    pod = pod_of(rendered(*VOLCANO, values, "Deployment", "volcano-scheduler"))
-    assert "--scheduler-conf=/volcano.scheduler/volcano-scheduler.conf" in pod["containers"][0]["args"]
-
-
-def test_default_scheduler_configuration_has_gangs_and_no_preemption() -> None:
-    """KJ11: queues and priorities do not evict anybody unless the program says so."""
-    config = rendered(*VOLCANO, {}, "ConfigMap", "volcano-scheduler-configmap")["data"]["volcano-scheduler.conf"]
-    loaded = yaml.safe_load(config)
-    assert loaded["actions"] == "enqueue, allocate, backfill"
-    assert {"name": "gang", "enablePreemptable": False} in loaded["tiers"][0]["plugins"]
-
-
-def test_a_configuration_that_is_no_text_is_refused() -> None:
-    with pytest.raises(ChartError, match="scheduler_config_override") as refused:
-        render(*VOLCANO, {"custom": {"scheduler_config_override": {"actions": "allocate"}}})
-    assert refused.value.where == "values"
-
-
-def test_component_settings_win_over_default_settings() -> None:
-    values = {"custom": {"default_tolerations": [EXTRA], "controller_tolerations": [{"operator": "Exists"}]}}
-    scheduler, controllers = (
-        pod_of(rendered(*VOLCANO, values, "Deployment", f"volcano-{name}")) for name in ("scheduler", "controllers")
-    )
-    assert scheduler["tolerations"] == [EXTRA]
-    assert controllers["tolerations"] == [{"operator": "Exists"}]
-
-
 # -- values and CRDs
 
 
 def test_unknown_values_are_named(vendors: Path) -> None:
-    values = {
-        "basic": {"image_tag_version": "v2", "image_pull_secret": "s", "image_tga": 1},
-        "custom": {"ns": {"a": 1}},
-    }
-    chart = find(*VOLCANO)
-    assert chart.unknown_values(values) == ["chart volcano 1.14.1 has no value basic.image_tga: see its values.yaml"]
-    said = "volcano 1.14.1: values are compared with those of version 1.15.1"
+    values = {"image": {"tag": "v2", "pullPolicy": "Always", "tga": 1}, "nodeSelector": {"a": 1}}
+    chart = find("metrics-server", "3.13.1")
+    assert chart.unknown_values(values) == ["chart metrics-server 3.13.1 has no value image.tga: see its values.yaml"]
+    said = "metrics-server 3.13.1: values are compared with those of version 1.15.1"
     assert any(each.startswith(said) for each in chart.unchecked())
 
 

@@ -13,7 +13,6 @@ from rehearsal.images.table import known
 from rehearsal.kubelet.images import Images
 from rehearsal.tests.inside.account import REGION, until
 from rehearsal.tests.inside.conftest import GPU_OPERATOR, Site
-from rehearsal.toolchain import versions
 from rehearsal.toolchain.manifests import manifest
 
 pytestmark = [pytest.mark.engine, pytest.mark.scale]
@@ -40,13 +39,13 @@ def scaled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
             account.addon(addon)
         account.nodegroup("system", 1, account.template("system", "m7i.2xlarge"), "AL2023_x86_64_STANDARD")
         _admit(made)
-        made.install("gpu-operator", "v26.3.3", "gpu-operator", GPU_OPERATOR)
+        made.install("gpu-operator", "gpu-operator", GPU_OPERATOR)
         for name in ("karpenter.k8s.aws_ec2nodeclasses", "karpenter.sh_nodeclaims", "karpenter.sh_nodepools"):
             text = manifest("karpenter", f"pkg/apis/crds/{name}.yaml").read_text()
             made.apply(*(each for each in yaml.safe_load_all(text) if each))
         text = manifest("karpenter", "pkg/apis/crds/karpenter.sh_nodeoverlays.yaml").read_text()
         made.apply(*(each for each in yaml.safe_load_all(text) if each))
-        made.install("karpenter", versions.KARPENTER, "kube-system", VALUES)
+        made.install("karpenter", "kube-system", VALUES)
         made.apply(_node_class(made), _node_pool(), _server(0))
         until(
             lambda: _ready(made, "karpenter.k8s.aws/v1", "EC2NodeClass"), 240, "Karpenter found image, subnet, rights"

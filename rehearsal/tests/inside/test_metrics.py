@@ -242,7 +242,7 @@ def test_the_api_server_answers_for_it_and_namespaces_go_with_and_without_it(sit
 
     site.apply(workloads.namespace("shop"), *autoscaled("cache", "shop"))
     budget = {"enabled": True, "maxUnavailable": 1}
-    site.install("metrics-server", "3.13.1", "kube-system", {"replicas": 2, "podDisruptionBudget": budget})
+    site.install("metrics-server", "kube-system", {"replicas": 2, "podDisruptionBudget": budget})
     until(available, 60, "the API of metrics-server is available")
     assert site.available("kube-system", "metrics-server")
     (system,) = site.nodes("system")

@@ -1,10 +1,10 @@
 """Who reaches a cluster's API server, and what those see who do not (LF02)."""
 
+import contextlib
 import json
 import ssl
 import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,12 @@ from botocore.exceptions import EndpointConnectionError
 from rehearsal.cloud.seen.network import Groups
 from rehearsal.cluster import layout
 from rehearsal.cluster.layout import Layout
-from rehearsal.cluster.tls import TlsServer
 from rehearsal.eks.front import Front
 from rehearsal.eks.reach import barred
 from rehearsal.kube.client import Kube
 from rehearsal.plugins.kubernetes.session import Session
 from rehearsal.plugins.kubernetes.settings import ProviderSettings
+from rehearsal.testing.answering import Said, answering
 
 VPC = ("10.64.0.0/16",)
 OFFICE, ELSEWHERE, CONNECTED, IN_VPC = "203.0.113.9", "198.51.100.9", "10.8.1.2", "10.64.3.4"
@@ -86,20 +86,11 @@ class Endpoint:
         self._files = Layout(directory)
         layout.write_keys(self._files)
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                self.send_response(200)
-                self.end_headers()
-                self.wfile.write(b'{"gitVersion": "v1.36.3"}')
-
-            def log_message(self, format: str, *args: Any) -> None:
-                pass
-
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         tls.load_cert_chain(self._files.certificate("apiserver"), self._files.key("apiserver"))
-        self.server = TlsServer(("127.0.0.1", 0), Handler, tls)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        self.front = Front(self.server.server_address[1], self._ask)
+        self._stack = contextlib.ExitStack()
+        where = self._stack.enter_context(answering(lambda _: Said({"gitVersion": "v1.36.3"}), tls=tls))
+        self.front = Front(int(where.partition(":")[2]), self._ask)
         self.front.start()
 
     def _ask(self) -> str | None:
@@ -127,8 +118,7 @@ class Endpoint:
         for client in self._clients:
             client.close()
         self.front.stop()
-        self.server.shutdown()
-        self.server.server_close()
+        self._stack.close()
 
 
 @pytest.fixture

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import yaml
 from cryptography import x509
 
+from rehearsal.charts import sources
+from rehearsal.charts.chart import Order
 from rehearsal.images import admission_secret
 from rehearsal.kube.client import ApiError
 from rehearsal.plugins.kubernetes.helm_store import Store
 from rehearsal.tests.inside.conftest import Site
+from rehearsal.toolchain import versions
 
 SECRET = ("v1", "Secret", "volcano-admission-secret", "volcano-system")
 
@@ -87,6 +91,17 @@ def test_the_schedulers_rights_are_those_of_the_chart(training: Site) -> None:
     assert role is not None
     counted = sum(len(rule["apiGroups"]) * len(rule["resources"]) * len(rule["verbs"]) for rule in role["rules"])
     assert counted == 132
+
+
+@pytest.mark.engine
+def test_the_charts_own_configuration_evicts_nobody() -> None:
+    """KJ11: neither queues nor priorities do, unless a program says so."""
+    order = Order("volcano", "volcano-system", {}, "1.36.3", frozenset())
+    made = sources.find("volcano", versions.VOLCANO).render(order)
+    (told,) = [each["data"] for each in made if each["metadata"]["name"] == "volcano-scheduler-configmap"]
+    loaded = yaml.safe_load(told["volcano-scheduler.conf"])
+    assert loaded["actions"] == "enqueue, allocate, backfill"
+    assert {"name": "gang", "enablePreemptable": False} in loaded["tiers"][0]["plugins"]
 
 
 def test_the_certificate_is_for_the_three_names_of_the_service() -> None:

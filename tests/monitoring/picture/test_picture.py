@@ -5,9 +5,7 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -18,6 +16,7 @@ from monitoring.picture.__main__ import main
 from monitoring.picture.data import NoAnswerError, Prometheus, Stretch, answers, interpolated
 from monitoring.picture.page import page
 from monitoring.picture.units import written
+from rehearsal.testing.answering import Asked, Said, answering
 from tests.monitoring.dashboards.boards import boards
 
 NOW = 1_800_000_000.0
@@ -178,39 +177,23 @@ def test_every_unit_can_be_written() -> None:
     assert all(written(12.5, unit) for unit in Unit)
 
 
-class Api(BaseHTTPRequestHandler):
+def api(request: Asked) -> Said:
     """Prometheus' HTTP API, as its documentation has it: ranges, instants, errors."""
-
-    def do_GET(self) -> None:
-        address = urlsplit(self.path)
-        asked = {key: values[0] for key, values in parse_qs(address.query).items()}
-        status, answer = 200, self._found(address.path, asked)
-        if asked["query"] == "(":
-            status, answer = 400, {"status": "error", "errorType": "bad_data", "error": "1:2: parse error: unclosed"}
-        self.send_response(status)
-        self.end_headers()
-        self.wfile.write(json.dumps(answer).encode())
-
-    def _found(self, path: str, asked: Mapping[str, str]) -> dict[str, Any]:
-        if path == "/api/v1/query":
-            row: dict[str, Any] = {"value": [float(asked["time"]), "7"]}
-        else:
-            row = {"values": [[float(asked["start"]), "1"], [float(asked["end"]), "NaN"]]}
-        return {"status": "success", "data": {"resultType": "matrix", "result": [{"metric": {"node": "a"}, **row}]}}
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Says nothing."""
+    address = urlsplit(request.path)
+    asked = {key: values[0] for key, values in parse_qs(address.query).items()}
+    if asked["query"] == "(":
+        return Said({"status": "error", "errorType": "bad_data", "error": "1:2: parse error: unclosed"}, 400)
+    if address.path == "/api/v1/query":
+        row: dict[str, Any] = {"value": [float(asked["time"]), "7"]}
+    else:
+        row = {"values": [[float(asked["start"]), "1"], [float(asked["end"]), "NaN"]]}
+    return Said({"status": "success", "data": {"resultType": "matrix", "result": [{"metric": {"node": "a"}, **row}]}})
 
 
 @pytest.fixture
 def server() -> Iterator[str]:
-    made = HTTPServer(("127.0.0.1", 0), Api)
-    thread = Thread(target=made.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{made.server_port}"
-    made.shutdown()
-    made.server_close()
-    thread.join()
+    with answering(api) as where:
+        yield f"http://{where}"
 
 
 def test_a_prometheus_answers(server: str) -> None:

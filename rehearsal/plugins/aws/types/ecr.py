@@ -3,8 +3,6 @@ in which lifecycle policies are replaced."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from rehearsal.plugins.aws.account import CallError
 from rehearsal.plugins.aws.object import Object
 from rehearsal.plugins.aws.row import Autoname, Row, words
@@ -19,21 +17,6 @@ def _delete(obj: Object) -> None:
         if error.code != "RepositoryNotEmptyException":
             raise
         raise PluginError(f"{error}; empty it, or set forceDelete and run `pulumi up` before destroying") from None
-
-
-def _policy(noun: str, text: str, put: str, **more: Any) -> Row:
-    """A document that a repository has one of."""
-    return Row(
-        service="ecr",
-        create=put,
-        read=f"get_{noun}",
-        delete=f"delete_{noun}",
-        key={"repositoryName": "{repository}"},
-        id="{repository}",
-        names={"repository": "repositoryName", "policy": text},
-        documents=("policy",),
-        **more,
-    )
 
 
 ROWS: dict[str, Row] = {
@@ -68,15 +51,16 @@ ROWS: dict[str, Row] = {
         computed=words("upstreamRepositoryPrefix"),
         updates=(("update_pull_through_cache_rule", words("credentialArn customRoleArn")),),
     ),
-    "aws:ecr/repositoryPolicy:RepositoryPolicy": _policy(
-        "repository_policy",
-        "policyText",
-        "set_repository_policy",
-        force_new=("repository",),
-        updates=(("set_repository_policy", ("policy",)),),
-        unready=("InvalidParameterException.*Invalid repository policy provided",),
-    ),
-    "aws:ecr/lifecyclePolicy:LifecyclePolicy": _policy(
-        "lifecycle_policy", "lifecyclePolicyText", "put_lifecycle_policy", force_new=("*",), delete_first=True
+    "aws:ecr/lifecyclePolicy:LifecyclePolicy": Row(
+        service="ecr",
+        create="put_lifecycle_policy",
+        read="get_lifecycle_policy",
+        delete="delete_lifecycle_policy",
+        key={"repositoryName": "{repository}"},
+        id="{repository}",
+        names={"repository": "repositoryName", "policy": "lifecyclePolicyText"},
+        documents=("policy",),
+        force_new=("*",),
+        delete_first=True,
     ),
 }

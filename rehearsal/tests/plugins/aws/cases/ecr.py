@@ -18,13 +18,6 @@ def repository(world: World) -> str:
     return world.make(REPOSITORY, "images", {}).id
 
 
-def pull(role: str, sid: str) -> str:
-    """A policy that lets a role pull."""
-    actions = ["ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"]
-    statement = {"Sid": sid, "Effect": "Allow", "Principal": {"AWS": role}, "Action": actions}
-    return json.dumps({"Version": "2012-10-17", "Statement": [statement]}, indent=4)
-
-
 def expire(days: int) -> str:
     """A lifecycle policy for images without a tag."""
     selection = {"tagStatus": "untagged", "countType": "sinceImagePushed", "countUnit": "days", "countNumber": days}
@@ -73,19 +66,6 @@ CASES = (
         },
         fill=one_image,
         force={"forceDelete": True},
-    ),
-    Case(
-        "aws:ecr/repositoryPolicy:RepositoryPolicy",
-        lambda world: {"repository": repository(world), "policy": pull(world.node_role.outputs["arn"], "nodes")},
-        lambda world: {"policy": pull(world.pod_role.outputs["arn"], "pods")},
-        {"policy": "update"},
-        {"repository": "another"},
-        ("repository",),
-        outputs=("registryId",),
-        refused={
-            "RepositoryNotFoundException": {"repository": "nothing"},
-            "Invalid repository policy provided": {"policy": pull("arn:aws:iam::123456789012:role/nobody", "nodes")},
-        },
     ),
     Case(
         "aws:ecr/lifecyclePolicy:LifecyclePolicy",
