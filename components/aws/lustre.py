@@ -92,7 +92,7 @@ class Lustre(Component):
             self.child(
                 protect=args.protect,
                 custom_timeouts=pulumi.CustomTimeouts(create="45m", update="3h", delete="30m"),
-                hooks=pulumi.ResourceHookBinding(before_update=hooks) if hooks else None,
+                hooks=pulumi.ResourceHookBinding(before_update=[*hooks]) if hooks else None,
             ),
         )
         linked = [self._link(file_system, each) for each in args.associations]
