@@ -101,7 +101,7 @@ def deploy_monitoring(plan: Plan, platform: Platform, services: Services, config
             every_s=wanted.scrape_s,
             audit=platform.watching.audit,
         ),
-        after=[services.monitors],
+        after=[platform.cluster.ready, services.monitors],
     )
     Chart("log-collector", collector, inside)
     forward = f"kubectl port-forward --namespace {NAMESPACE} service/{source.name}"
