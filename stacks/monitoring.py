@@ -67,7 +67,8 @@ def deploy_monitoring(plan: Plan, platform: Platform, services: Services, config
     )
     MonitoringStack("monitoring-stack", args, inside)
     deploy_dashboards(plan, namespace, inside)
-    monitoring_rules(plan, wanted.alerts, namespace, after=services.monitors, opts=inside)
+    machines = platform.watching.machines
+    monitoring_rules(plan, wanted.alerts, namespace, machines, after=services.monitors, opts=inside)
     if wanted.isolation:
         isolation = IsolationArgs(
             namespace=namespace,
