@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 
 import pulumi
 
-from catalogue.metal_types import Server
 from components.metal import kubelet
 from components.metal.bundle import chosen
 from planner.metal_types import MetalPlan
@@ -83,7 +82,8 @@ def concerns(plan: MetalPlan, site: SitePlan, host: HostPlan) -> tuple[str, ...]
     names += ["lustre-client"] if site.shared_files and site.shared_files.kind == "lustre" else []
     names += ["acs"] if pool.gpus_per_node else []
     if pool.gpus_per_node and site.driver == "host":
-        names += ["persistence", "clocks", *(["fabric-manager"] if has_switches(pool.server) else [])]
+        # Boards with eight GPUs join them by NVSwitches, which the fabric manager sets up.
+        names += ["persistence", "clocks", *(["fabric-manager"] if pool.server.gpu_count == 8 else [])]
     if slurms and plan.slurm:
         names += slurm_node.roles(plan.slurm, host).concerns
     elif host.control_plane:
@@ -99,11 +99,6 @@ def _functions(plan: MetalPlan, host: HostPlan) -> int:
     pool = plan.of_kubernetes.pools.get(host.pool or "")
     joins = pool is not None and pool.role == "training" and host.rails
     return own.per_port if own and own.mode == "sriov" and joins else 0
-
-
-def has_switches(server: Server) -> bool:
-    """Whether the GPUs are joined by NVSwitches, which the fabric manager sets up: on boards with eight of them."""
-    return server.gpu_count == 8
 
 
 def variables(

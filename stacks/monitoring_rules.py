@@ -16,9 +16,7 @@ from planner.workload_types import RunPlan
 
 
 def limits(plan: Plan, own: Iterable[ThresholdPlan] = (), machines: Iterable[MachineLimits] = ()) -> Limits:
-    """What the plan says of pools with GPUs, runs and services, the platform of its machines, and the stack's own
-    thresholds.
-    """
+    """What the plan says of GPUs, runs and services, the platform of its machines, and the stack's own thresholds."""
     return Limits(
         thresholds={(each.failure, each.limit): _own(each) for each in own},
         pools=tuple(
