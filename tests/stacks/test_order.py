@@ -1,5 +1,6 @@
 """Whatever has pods comes after what lets pods run: nodes, their network and the name service."""
 
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 
 import pytest
@@ -26,7 +27,7 @@ def isolating(stack: str) -> Recorded:
     return run_program({**config, "gpucluster:monitoring": monitoring}, stack=stack)
 
 
-OWN = {
+OWN: Mapping[str, Callable[[], Recorded]] = {
     "wired": wired,
     "followed": followed,
     "by-mpi": by_mpi,
