@@ -1,5 +1,6 @@
 """A whole stack: platform, services, workloads, in that order."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pulumi
@@ -41,6 +42,15 @@ def deployable(plan: Plan) -> None:
 
     if missing := list(lacking(plan)):
         raise pulumi.RunError("\n".join(missing))
+
+
+def own_secrets(plan: Plan) -> Mapping[str, str]:
+    """Secrets that the platform itself needs, and why."""
+    if isinstance(plan, AwsPlan):
+        return {}
+    from stacks.metal_lacking import machine_secrets
+
+    return machine_secrets(plan.supply)
 
 
 def deploy_on(platform: Platform, plan: Plan, config: pulumi.Config) -> dict[str, dict[str, Any]]:

@@ -132,11 +132,7 @@ def deploy_metal(plan: Plan, config: pulumi.Config) -> Platform:
         objects=objects,
         entry=Entry(),
         home=_homes(site, served, storage),
-        watching=watching(
-            site,
-            sensors(site, plan.supply, config, system),
-            rates=plan.monitoring is not None and plan.monitoring.file_system,
-        ),
+        watching=watching(plan, site, sensors(site, plan.supply, config, system)),
         connections=connections(site, store),
         layer=kube,
         providers=[kubernetes],

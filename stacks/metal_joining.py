@@ -58,7 +58,8 @@ def node_spec(plan: MetalPlan, site: SitePlan, host: HostPlan) -> NodeSpec:
         return replace(storage_node.spec(host), pulls=plan.supply.login is None)
     pool = plan.pools[host.pool]
     mounted = {MOUNTED_KEY: "true"} if site.shared_files else {}
-    alone = host.control_plane and _system_nodes(plan) > len(site.control_plane)
+    system = sum(each.count for each in plan.pools.values() if each.role == "system")
+    alone = host.control_plane and system > len(site.control_plane)
     return NodeSpec(
         name=host.name,
         address=host.address,
@@ -69,10 +70,6 @@ def node_spec(plan: MetalPlan, site: SitePlan, host: HostPlan) -> NodeSpec:
         taints=None if alone else node_taints(pool),
         pulls=plan.supply.login is None,
     )
-
-
-def _system_nodes(plan: MetalPlan) -> int:
-    return sum(pool.count for pool in plan.pools.values() if pool.role == "system")
 
 
 def membership(

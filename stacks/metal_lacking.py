@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from catalogue.supply import Supply
 from planner.metal_types import MetalPlan
 from planner.types import Plan
 
@@ -36,10 +37,13 @@ def lacking(plan: Plan) -> Iterator[str]:
         )
 
 
-MACHINE_SECRETS = {
-    "sshKey": "machines need an SSH private key:",
-    "clusterKey": "join tokens are derived from one secret (openssl rand -hex 32):",
-    "objectStoreKeyId": "the object store needs a key:",
-    "objectStoreKey": "the object store needs a key:",
-}
-"""Secrets of a stack of machines, and why each is needed (settings/secrets.py)."""
+def machine_secrets(supply: Supply) -> dict[str, str]:
+    """Secrets of a stack of machines, and why each is needed (settings/secrets.py)."""
+    login = supply.login
+    return {
+        "sshKey": "machines need an SSH private key:",
+        "clusterKey": "join tokens are derived from one secret (openssl rand -hex 32):",
+        "objectStoreKeyId": "the object store needs a key:",
+        "objectStoreKey": "the object store needs a key:",
+        **({login.secret: f"{supply.host} asks who pulls:"} if login and login.secret else {}),
+    }

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 
 import pulumi
 
-from catalogue.metal_types import Server
 from components.metal import kubelet
 from components.metal.bundle import chosen
 from planner.fabric.lossless import CNP_DSCP
@@ -86,7 +85,8 @@ def concerns(plan: MetalPlan, site: SitePlan, host: HostPlan) -> tuple[str, ...]
     names += ["lustre-client"] if site.shared_files and site.shared_files.kind == "lustre" else []
     names += ["acs"] if pool.gpus_per_node else []
     if pool.gpus_per_node and site.driver == "host":
-        names += ["persistence", "clocks", *(["fabric-manager"] if has_switches(pool.server) else [])]
+        # Boards with eight GPUs join them by NVSwitches, which the fabric manager sets up.
+        names += ["persistence", "clocks", *(["fabric-manager"] if pool.server.gpu_count == 8 else [])]
     if slurms and plan.slurm:
         names += slurm_node.roles(plan.slurm, host).concerns
     elif host.control_plane:
@@ -110,11 +110,6 @@ def _lossless(plan: MetalPlan, host: HostPlan) -> bool:
 def _joins(plan: MetalPlan, host: HostPlan) -> bool:
     pool = plan.pools.get(host.pool or "")
     return pool is not None and joins(pool) and bool(host.rails)
-
-
-def has_switches(server: Server) -> bool:
-    """Whether the GPUs are joined by NVSwitches, which the fabric manager sets up: on boards with eight of them."""
-    return server.gpu_count == 8
 
 
 def variables(

@@ -10,6 +10,8 @@ from components.metal.kubeadm import AUDIT_LOGS
 from components.metal.rook import NAMESPACE
 from components.metal.sensors import LABELS, NAME, Controller, Sensors, SensorsArgs, sensors_files
 from components.monitoring.monitors import Target
+from monitoring.limits import MachineLimits
+from planner.metal_types import MetalPlan
 from planner.site import ControllersPlan, LokiPlan, SensorsPlan, SitePlan
 from stacks.metal_lustre import RATES_PORT, in_order
 from stacks.platform import Watching
@@ -120,10 +122,21 @@ def sensors(site: SitePlan, supply: Supply, config: pulumi.Config, after: pulumi
     )
 
 
-def watching(site: SitePlan, read: ControllerSensors | None, *, rates: bool) -> Watching:
+def machines(plan: MetalPlan, site: SitePlan) -> list[MachineLimits]:
+    """Of pools whose machines' controllers are asked."""
+    if site.controllers is None or site.controllers.sensors is None:
+        return []
+    return [
+        MachineLimits(pool=name, power_supplies=pool.server.power_supplies.count, inlet_c=pool.server.inlet_c)
+        for name, pool in plan.pools.items()
+        if any(host.bmc for host in site.of_pool(name))
+    ]
+
+
+def watching(plan: MetalPlan, site: SitePlan, read: ControllerSensors | None) -> Watching:
     """kubeadm's parts answer at their nodes' addresses, as its configuration says; Cilium stands in for proxies. What
     the API server writes of who did what goes to the site's Loki with the other logs, which outlives the machines.
-    With `rates` its servers of Lustre tell what they do.
+    Servers of Lustre tell what they do where the stack file asks for it.
     """
     return Watching(
         control_plane=("etcd", "controller-manager", "scheduler"),
@@ -131,5 +144,6 @@ def watching(site: SitePlan, read: ControllerSensors | None, *, rates: bool) -> 
         audit=f"{AUDIT_LOGS}/*.log",
         targets=[CEPH] if site.ceph else [],
         sensors=read,
-        files=LustreServers(site=site) if rates else None,
+        files=LustreServers(site=site) if plan.monitoring is not None and plan.monitoring.file_system else None,
+        machines=machines(plan, site),
     )

@@ -1,6 +1,6 @@
 """Alert rules of this stack, from the table of failures and the plan's expectations."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import pulumi
 
@@ -9,15 +9,14 @@ from monitoring.failures import failures
 from monitoring.limits import Limits, MachineLimits, PoolLimits, RunLimits, ServiceLimits
 from monitoring.rules import alert_groups, recording_groups
 from monitoring.thresholds import Threshold
-from planner.metal_types import MetalPlan
 from planner.monitoring.types import AlertsPlan, ThresholdPlan
 from planner.throughput import TYPICAL_MFU
 from planner.types import Plan
 from planner.workload_types import RunPlan
 
 
-def limits(plan: Plan, own: Iterable[ThresholdPlan] = ()) -> Limits:
-    """What the plan says of pools with GPUs, runs and services, and the stack's own thresholds."""
+def limits(plan: Plan, own: Iterable[ThresholdPlan] = (), machines: Iterable[MachineLimits] = ()) -> Limits:
+    """What the plan says of GPUs, runs and services, the platform of its machines, and the stack's own thresholds."""
     return Limits(
         thresholds={(each.failure, each.limit): _own(each) for each in own},
         pools=tuple(
@@ -25,19 +24,10 @@ def limits(plan: Plan, own: Iterable[ThresholdPlan] = ()) -> Limits:
             for pool in plan.pools.values()
             if pool.gpus_per_node
         ),
-        machines=tuple(_machines(plan)),
+        machines=tuple(machines),
         runs=tuple(_run(run) for run in plan.runs.values()),
         services=tuple(ServiceLimits(name=each.name, most=each.max_replicas) for each in plan.services.values()),
     )
-
-
-def _machines(plan: Plan) -> Iterator[MachineLimits]:
-    """Of pools on racks whose controllers are asked."""
-    if isinstance(plan, MetalPlan) and plan.site and plan.site.controllers and plan.site.controllers.sensors:
-        for name, pool in plan.pools.items():
-            if any(host.bmc for host in plan.site.of_pool(name)):
-                supplies = pool.server.power_supplies.count
-                yield MachineLimits(pool=name, power_supplies=supplies, inlet_c=pool.server.inlet_c)
 
 
 def _own(threshold: ThresholdPlan) -> Threshold:
@@ -64,12 +54,13 @@ def monitoring_rules(
     plan: Plan,
     alerts: AlertsPlan,
     namespace: pulumi.Input[str],
+    machines: Iterable[MachineLimits],
     *,
     after: pulumi.Resource,
     opts: pulumi.ResourceOptions,
 ) -> None:
     """Register them; `after` has the definition of PrometheusRule."""
-    expected = limits(plan, alerts.thresholds)
+    expected = limits(plan, alerts.thresholds, machines)
     args = RulesArgs(
         namespace=namespace,
         recording=recording_groups(expected),

@@ -25,11 +25,6 @@ PREFIX = "pipelines"
 _WRITERS = (SERVER, RUNNER, UI)
 
 
-def step_files() -> dict[str, str]:
-    """The scripts of the steps, and what speaks with Kubernetes' API server, by name."""
-    return node_files("pipelines/*.py", "gates/publish.py")
-
-
 def deploy_pipelines(
     plan: Plan,
     platform: Platform,
@@ -62,7 +57,7 @@ def deploy_pipelines(
             gib=wanted.gib,
             store=Store(address=objects.address, bucket=objects.bucket, prefix=PREFIX, client=dict(objects.copier.env)),
             granted=granted,
-            scripts=step_files(),
+            scripts=node_files("pipelines/*.py", "gates/publish.py"),
             sandbox=CLASS if wanted.sandbox else None,
         ),
         inside,

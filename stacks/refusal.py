@@ -9,10 +9,10 @@ from contextlib import contextmanager
 import pulumi
 
 from planner.faces.findings import table
-from planner.types import AwsPlan, Plan
+from planner.types import Plan
 from settings.errors import SettingsError
 from stacks.charts import unlike_record
-from stacks.deploy import deployable
+from stacks.deploy import deployable, own_secrets
 from stacks.models import TOKENS
 from stacks.pipeline_files import wrong_uploads
 
@@ -60,7 +60,11 @@ def accepted(plan: Plan, config: pulumi.Config) -> Plan:
         *_without_pipelines(plan, config),
         *_without_people(plan, config),
         *wrong_uploads(plan.pipelines),
-        *_without_machines(plan, config),
+        *(
+            UNREACHED.format(why=why, key=config.full_key(key))
+            for key, why in own_secrets(plan).items()
+            if config.get_secret(key) is None
+        ),
         *_kept_twice(plan, config),
         *unlike_record(plan),
     ]
@@ -138,18 +142,6 @@ def _without_people(plan: Plan, config: pulumi.Config) -> Iterator[str]:
         if config.get_secret(key) is None:
             path = config.full_key(f"serving.gateway.people.{name}")
             yield STRANGERS.format(path=path, why=why, key=config.full_key(key))
-
-
-def _without_machines(plan: Plan, config: pulumi.Config) -> Iterator[str]:
-    if isinstance(plan, AwsPlan):
-        return
-    from stacks.metal_lacking import MACHINE_SECRETS
-
-    login = plan.supply.login
-    asked = {login.secret: f"{plan.supply.host} asks who pulls:"} if login and login.secret else {}
-    for key, why in {**MACHINE_SECRETS, **asked}.items():
-        if config.get_secret(key) is None:
-            yield UNREACHED.format(why=why, key=config.full_key(key))
 
 
 @contextmanager

@@ -168,6 +168,7 @@ def _train(
             image=plan.supply.image(versions.PYTHON_IMAGE),
             files=watch_files(),
             table=run_watch.table(),
+            after=[platform.cluster.ready],
         )
         RunWatch("run-watch", watch, inside)
     if any(run.metrics_port for run in plan.runs.values()):

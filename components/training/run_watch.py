@@ -7,7 +7,7 @@ which this account alone writes, and is an event of the job as well.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pulumi
@@ -38,12 +38,15 @@ def watch_files() -> dict[str, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class RunWatchArgs:
-    """Runs of `namespace`. `image` has Python. `files` are the script's, by name; `table` is monitoring.words' text."""
+    """Runs of `namespace`. `image` has Python. `files` are the script's, by name; `table` is monitoring.words' text. It
+    comes `after` what lets pods run.
+    """
 
     namespace: pulumi.Input[str]
     image: str
     files: Mapping[str, str]
     table: str
+    after: Sequence[pulumi.Resource] = ()
 
 
 def command() -> list[str]:
@@ -78,7 +81,7 @@ class RunWatch(Component):
             labels={WATCH_KEY: "true"},
             memory="256Mi",
         )
-        scripted(self, NAME, args.namespace, self._account(args.namespace), script, [kept])
+        scripted(self, NAME, args.namespace, self._account(args.namespace), script, [kept, *args.after])
         self.register_outputs({"failures": KEPT})
 
     def _account(self, namespace: pulumi.Input[str]) -> pulumi.Output[str]:

@@ -48,6 +48,10 @@ def external(graph: Recorded, name: str) -> dict[str, Any]:
     return dict(graph.one(f"{name}-external-secret").inputs)
 
 
+def test_the_controller_comes_when_its_pods_can_run() -> None:
+    assert dev().one("service-addons-coredns").urn in dev().one("external-secrets-release").depends_on
+
+
 def test_each_secret_is_brought_where_it_is_read() -> None:
     graph = dev()
     made = {each.name for each in graph.of_type("ExternalSecret") if each.token.startswith("kubernetes:")}

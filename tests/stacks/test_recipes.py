@@ -10,6 +10,7 @@ from monitoring.thresholds import Threshold
 from planner.monitoring.types import AlertsPlan
 from planner.site import ControllersPlan, SensorsPlan
 from planner.workload_types import RunPlan
+from stacks.metal_watching import machines
 from stacks.monitoring_rules import limits
 from stacks.recipes import recipe, started
 from tests.stacks.test_machines_told import planned as on_metal
@@ -136,8 +137,8 @@ def test_machines_are_watched_where_their_controllers_are_asked(asked: bool) -> 
     sensors = SensorsPlan(user="reader", secret="sensors") if asked else None
     controllers = ControllersPlan(user="ops", port=443, authority=None, sensors=sensors)
     site = replace(plan.site, controllers=controllers)
-    found = limits(replace(plan, site=site)).machines
+    found = machines(plan, site)
     training = plan.pools["training"].server
-    assert (found == ()) is not asked
+    assert (found == []) is not asked
     expected = MachineLimits(pool="training", power_supplies=training.power_supplies.count, inlet_c=training.inlet_c)
     assert not asked or expected in found

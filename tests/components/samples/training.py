@@ -139,7 +139,13 @@ SAMPLES: Mapping[str, Make] = {
     ),
     "run-watch": lambda opts: RunWatch(
         "sample",
-        RunWatchArgs(namespace="training", image="python:3.13", files={"watch.py": "import ends"}, table="{}"),
+        RunWatchArgs(
+            namespace="training",
+            image="python:3.13",
+            files={"watch.py": "import ends"},
+            table="{}",
+            after=[done()],
+        ),
         opts,
     ),
     "follow-up": lambda opts: FollowUp("sample", follow_up_args(), opts),
