@@ -29,7 +29,8 @@ ADAPTERS, REPOSITORIES, SHARED = "adapters", "triton", "models"
 
 def asks_hub(plan: Plan) -> bool:
     """Whether a model, an adapter or a repository comes from the hub: nobody else needs its token."""
-    addresses = [each.weights for service in plan.services.values() for each in (service, *service.adapters)]
+    addresses = [service.weights for service in plan.services.values()]
+    addresses += [each.weights for service in plan.services.values() for each in service.adapters]
     addresses += [server.models for server in plan.triton.values()]
     return any(isinstance(source_of(each), HubSource) for each in addresses)
 
