@@ -1,5 +1,6 @@
 """Rules about pods and the nodes that they select: there are some, they have the devices, and plugins reach them."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -23,6 +24,9 @@ PLUGINS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     GPU: ("gpu-operator", ("daemonsets", "tolerations")),
 }
 """By resource: the chart that brings it, and where in its values the tolerations of its pods stand."""
+
+OF_SLICES = r"(-MIG-[\w.+-]+)?(-SHARED)?"
+"""What GPU Feature Discovery adds to a product's name where it is sliced, or offered to several pods."""
 
 SHARING = {"nvidia.com/mig.config", "nvidia.com/device-plugin.config"}
 """Labels of nodes on which a GPU is offered in slices, or to several pods by turns."""
@@ -71,7 +75,11 @@ def pods_fit_their_nodes(graph: Graph) -> Iterator[Finding]:
                 )
         product = str((pod.spec.get("nodeSelector") or {}).get(PRODUCT) or "")
         products = [each.gpu.product if each.gpu else "no GPU" for pool in fitting for each in pool.instances]
-        if product and products and not any(product.startswith(each) for each in products):
+        if (
+            product
+            and products
+            and not any(re.fullmatch(rf"{re.escape(each)}{OF_SLICES}", product) for each in products)
+        ):
             yield pod.owner, f"selects the GPU {product}; its nodes have {', '.join(sorted(set(products)))}"
 
 

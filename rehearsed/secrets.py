@@ -12,15 +12,17 @@ PROJECT = "gpucluster"
 
 
 def secrets(text: str) -> Sequence[str]:
-    """Full keys of the secrets of the hub, of model services, of people's pages, of receivers of alerts, of the
-    databases of trials and pipelines, of a tracker and of hosts, each once.
+    """Full keys of the secrets of the hub where models come from it, of model services, of people's pages, of receivers
+    of alerts, of the databases of trials and pipelines, of a tracker and of hosts, each once.
     """
     text = preset.whole(text)
     config = (yaml.safe_load(text) or {}).get("config") or {}
     receivers = (config.get(f"{PROJECT}:monitoring") or {}).get("receivers") or ()
     serving = config.get(f"{PROJECT}:serving") or {}
     services, servers = serving.get("services") or (), serving.get("triton") or ()
-    named = ["hfToken"] if services else []
+    models = [each for service in services for each in (service, *(service.get("adapters") or ()))]
+    addresses = [*(each.get("weights") for each in models), *(each.get("models") for each in servers)]
+    named = ["hfToken"] if any(str(each).startswith("hf://") for each in addresses) else []
     named += [str(key) for each in (*services, *servers) for key in each.get("keys") or ("apiToken",)]
     named += [str(each["secret"]) for each in receivers if "secret" in each]
     if (people := (serving.get("gateway") or {}).get("people")) is not None:

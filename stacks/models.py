@@ -12,7 +12,8 @@ from components.serving.hub import HubCopy, HubCopyArgs
 from components.serving.tokens import SecretKey
 from components.storage.staged import MODELS, Staged
 from planner.external_secrets import HUB_SECRET
-from planner.serving.startup import ClaimSource, ObjectSource, source_of
+from planner.serving.startup import ClaimSource, HubSource, ObjectSource, source_of
+from planner.types import Plan
 from planner.workload_types import ServicePlan, TritonPlan
 from stacks.copies import Copy, stage
 from stacks.platform import Platform
@@ -24,6 +25,14 @@ TOKENS = {HUB_TOKEN: HUB_SECRET}
 
 ADAPTERS, REPOSITORIES, SHARED = "adapters", "triton", "models"
 """Directories of the shared file system, and the name of that volume in a server's pod."""
+
+
+def asks_hub(plan: Plan) -> bool:
+    """Whether a model, an adapter or a repository comes from the hub: nobody else needs its token."""
+    addresses = [service.weights for service in plan.services.values()]
+    addresses += [each.weights for service in plan.services.values() for each in service.adapters]
+    addresses += [server.models for server in plan.triton.values()]
+    return any(isinstance(source_of(each), HubSource) for each in addresses)
 
 
 class Model(NamedTuple):

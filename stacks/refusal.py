@@ -13,7 +13,7 @@ from planner.types import Plan
 from settings.errors import SettingsError
 from stacks.charts import unlike_record
 from stacks.deploy import deployable, own_secrets
-from stacks.models import TOKENS
+from stacks.models import TOKENS, asks_hub
 from stacks.pipeline_files import wrong_uploads
 
 TOLD = 32
@@ -21,7 +21,7 @@ TOLD = 32
 
 Source: pulumi sdk/python/cmd/pulumi-language-python/main.go, Run. After a RunError it adds an exit code.
 """
-MISSING = "{key}: model services need this secret, and it is not set; type pulumi config set --secret {key} VALUE"
+MISSING = "{key}: models of the hub need this secret, and it is not set; type pulumi config set --secret {key} VALUE"
 
 CLOSED = "{path}: {name} has no API key: {key} is not set; type pulumi config set --secret {key} VALUE"
 UNKEPT = (
@@ -87,7 +87,7 @@ def _kept_twice(plan: Plan, config: pulumi.Config) -> Iterator[str]:
 
 def _without_tokens(plan: Plan, config: pulumi.Config) -> Iterator[str]:
     for key in TOKENS.values():
-        if plan.services and _lacks(plan, config, key):
+        if asks_hub(plan) and _lacks(plan, config, key):
             yield MISSING.format(key=config.full_key(key))
 
 

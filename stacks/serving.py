@@ -26,7 +26,7 @@ from planner.serving.startup import LEAVE_SECONDS, TRITON_DRAIN_SECONDS
 from planner.types import Plan
 from planner.workload_types import ServicePlan, TritonPlan
 from stacks.gateway import WayIn, publish
-from stacks.models import HUB_TOKEN, SHARED, TOKENS, Model, Models
+from stacks.models import SHARED, TOKENS, Model, Models, asks_hub
 from stacks.outside import outside_of
 from stacks.platform import Platform
 from stacks.services import WEIGHTS, Services
@@ -49,7 +49,7 @@ def serve(
     inside: pulumi.ResourceOptions,
 ) -> Served:
     """Register services and Triton servers."""
-    tokens = _tokens(services, config, inside) if plan.services else {}
+    tokens = _tokens(services, config, inside) if asks_hub(plan) else {}
     models = Models(platform, services, tokens, inside)
     site = _Site(plan, platform, services, models, way_in, config, inside)
     urls = {name: site.start(service) for name, service in plan.services.items()}
@@ -105,7 +105,6 @@ class _Site:
             replicas=_scaling(service) or service.min_replicas,
             placement=Placement(pool=pool.name, gpus=service.pod.gpus, node_gpus=pool.devices, spread=service.spread),
             grace_seconds=service.grace_seconds,
-            hub_token=self.models.tokens[HUB_TOKEN],
         )
         started = InferenceService(f"service-{service.name}", args, self.inside)
         revision = [image, *serve_command(engine)]

@@ -15,7 +15,6 @@ from components.serving.arguments import Directory, Engine, serve_command
 from components.serving.autoscaler import Scaling, autoscaled
 from components.serving.placement import Placement
 from components.serving.server import Program, Server, ServerArgs, mount
-from components.serving.tokens import SecretKey
 
 HEALTH = "/health"
 
@@ -36,7 +35,6 @@ class InferenceServiceArgs(ServerArgs):
     replicas: int | Scaling
     placement: Placement
     grace_seconds: int
-    hub_token: SecretKey
 
     def __post_init__(self) -> None:
         if self.engine.tensor_parallel > self.shape.gpus:
@@ -66,7 +64,6 @@ class InferenceService(Server):
 
 def _vllm(args: InferenceServiceArgs) -> Program:
     """The program, which reads model and adapters, and writes to the directory of graphs as well."""
-    token = k8s.core.v1.SecretKeySelectorArgs(name=args.hub_token.name, key=args.hub_token.key)
     used = dict.fromkeys(each.volume for each in (*args.engine.directories, args.compiled))
     return Program(
         name="vllm",
@@ -78,7 +75,8 @@ def _vllm(args: InferenceServiceArgs) -> Program:
         drain_seconds=args.engine.drain_seconds,
         grace_seconds=args.grace_seconds,
         env=[
-            k8s.core.v1.EnvVarArgs(name="HF_TOKEN", value_from=k8s.core.v1.EnvVarSourceArgs(secret_key_ref=token)),
+            # Models are local directories: the hub is asked for nothing, and told of nothing.
+            k8s.core.v1.EnvVarArgs(name="HF_HUB_OFFLINE", value="1"),
             k8s.core.v1.EnvVarArgs(name="VLLM_CACHE_ROOT", value=args.compiled.at),
         ],
     )

@@ -12,7 +12,7 @@ Written by `make reference` from the settings themselves. A stack is one file, `
 below `config:`, each section under `gpucluster:SECTION`. `make new STACK=mine` writes one to begin with, `make plan
 STACK=mine` says what it comes to, and an editor that knows JSON Schema completes it (`settings/schema.json`). Units
 stand in names: `Gib` is 2^30 bytes, `Gb` 10^9 bytes, `Usd` US dollars. A key without a default and not required may be
-left out. Secrets are keys of their own: `pulumi config set --secret gpucluster:hfToken`, and `apiToken` likewise.
+left out. Secrets are keys of their own: `pulumi config set --secret gpucluster:apiToken`.
 
 A name of the catalogue ([instances](instances.md), [models](models.md)) may also be one that the file itself adds below
 `gpucluster:catalogue`, with the fields of a shipped row, or `like: ROW` and what differs:

@@ -127,12 +127,15 @@ def test_more_ranks_than_gpus_are_refused_q02() -> None:
 
 
 def test_no_nccl_variable_is_set_in02() -> None:
-    assert {each["name"] for each in server()["env"]} == {"HF_TOKEN", "VLLM_CACHE_ROOT"}
+    assert {each["name"] for each in server()["env"]} == {"HF_HUB_OFFLINE", "VLLM_CACHE_ROOT"}
 
 
-def test_callers_need_a_key_and_both_tokens_are_references_in11() -> None:
-    tokens = [each for each in server()["env"] if each["name"] != "VLLM_CACHE_ROOT"]
-    assert all(set(each) == {"name", "valueFrom"} for each in tokens)
+def test_callers_need_a_key_and_the_server_holds_no_secret_in11() -> None:
+    """The door has the keys. The server's model is local: it asks no hub, and gets no token for one."""
+    assert all(set(each) == {"name", "value"} for each in server()["env"])
+    door = deployment()["template"]["spec"]["containers"][1]
+    assert "door-keys" in {each["name"] for each in door["volumeMounts"]}
+    assert "door-keys" not in {each["name"] for each in server()["volumeMounts"]}
 
 
 def test_loading_has_the_time_it_takes_q04_in04() -> None:

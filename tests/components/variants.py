@@ -640,7 +640,6 @@ VARIANTS: Mapping[str, Make] = {
             startup_seconds=1230,
             taints=[GPU_TAINT, OWN_TAINT],
             door=Door(image="nginx:2", keys=CallerKeys(name=pulumi.Output.from_input("other-keys-2")), behind=VLLM),
-            hub_token=SecretKey(name="hub", key="b"),
             ready=[done("weights"), done("adapters")],
             nodes_ready=[done("nodes"), done("gpus")],
             monitors=done("monitors"),

@@ -150,10 +150,8 @@ def claim_of_an_unknown_class(found: Props) -> Props:
 def secret_that_nobody_makes(found: Props) -> Props:
     """Watched with less than a person's patience."""
     found["spec"]["progressDeadlineSeconds"] = 15
-    for each in containers(found["spec"]):
-        for variable in each.get("env") or ():
-            if variable["name"] == "HF_TOKEN":
-                variable["valueFrom"]["secretKeyRef"]["name"] = "forgotten"
+    server = containers(found["spec"])[0]
+    server["env"].append({"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "forgotten", "key": "token"}}})
     return found
 
 

@@ -24,7 +24,7 @@ from .trees import Tree
 pytest_plugins = ["tests.engine.survivor_fixture"]
 pytestmark = pytest.mark.engine
 
-TOKENS = {"gpucluster:apiToken", "gpucluster:hfToken"}
+TOKENS = {"gpucluster:apiToken"}
 LEAKING = """\
 import pulumi
 
@@ -47,7 +47,7 @@ def sealed_kubeconfigs(engine: Engine) -> list[str]:
     return texts
 
 
-def test_both_tokens_and_the_kubeconfig_are_what_is_looked_for(dev: Rehearsed, wanted: dict[bytes, str]) -> None:
+def test_the_token_and_the_kubeconfig_are_what_is_looked_for(dev: Rehearsed, wanted: dict[bytes, str]) -> None:
     assert set(wanted.values()) >= TOKENS
     assert {json.dumps(each)[1:-1].encode() for each in sealed_kubeconfigs(dev.session.engine)} <= wanted.keys()
 

@@ -1,10 +1,12 @@
 """The mistakes that the wrong programs are made of fit what the program registers: asked here, where it is cheap."""
 
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 import yaml
 
+from policy import RULES
+from policy.rule import violations
 from stacks import devices
 from tests.graph.harness import Recorded
 from tests.graph.stackfiles import run_program
@@ -48,11 +50,44 @@ def test_a_mistake_changes_what_is_registered(name: str, right: Recorded) -> Non
         assert change.of(properties) != properties
 
 
-def test_the_planner_takes_the_stack_of_few_runs_too(tmp_path: Path) -> None:
-    tree = Tree.copy(tmp_path / "tree")
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    """What it registers for the stack of few runs."""
+    tree = Tree.copy(tmp_path_factory.mktemp("few") / "tree")
     wrong.few_runs(tree)
-    jobs = {each.name for each in registered(tree).of_type("PyTorchJob")}
+    return registered(tree)
+
+
+def test_the_planner_takes_the_stack_of_few_runs_too(few: Recorded) -> None:
+    jobs = {each.name for each in few.of_type("PyTorchJob")}
     assert jobs == {f"run-{name}-job" for name in ("plain", *wrong.BESIDE)}
+
+
+IMPATIENT = "a person's patience, which a test has less of"
+LATER = {
+    "weights_that_are_not_there": "what lies in a bucket is seen by make doctor, and by the copy",
+    "one_try_for_weights": IMPATIENT,
+    "short_wait_for_weights": IMPATIENT,
+    "short_wait_for_gpus": IMPATIENT,
+    "checks_that_nobody_waits_for": IMPATIENT,
+}
+"""Mistakes of which what is registered says nothing, and why."""
+
+
+def broken(graph: Recorded, name: str) -> list[str]:
+    """What the rules that `make up` asks first say of the program with this mistake."""
+    change, resources = CHANGES[name], dict(graph.resources)
+    for urn, each in graph.resources.items():
+        if change.concerns(each.token, each.name):
+            wrong_ones = change.of({key: each.inputs.get(key) for key in change.properties})
+            resources[urn] = replace(each, inputs={**each.inputs, **wrong_ones})
+    return [str(each) for each in violations(replace(graph, resources=resources), RULES)]
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_make_up_ends_with_the_rule_that_a_mistake_breaks(name: str, right: Recorded, few: Recorded) -> None:
+    assert violations(right, RULES) == violations(few, RULES) == []
+    assert bool([*broken(right, name), *broken(few, name)]) == (name not in LATER)
 
 
 def test_an_argument_is_given_otherwise(tree: Tree, right: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:

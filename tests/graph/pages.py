@@ -72,7 +72,7 @@ ENVIRONMENT: Mapping[str, str] = {
     "pytorch TORCH_NCCL_DEBUG_INFO_TEMP_FILE": "where each rank leaves what it waited for when a collective timed out",
     "pytorch TORCH_NCCL_DUMP_ON_TIMEOUT": "that it does",
     "pytorch TORCH_NCCL_TRACE_BUFFER_SIZE": "collectives that it remembers",
-    "vllm HF_TOKEN": "secret: token of huggingface.co",
+    "vllm HF_HUB_OFFLINE": "always `1`: models are local",
     "vllm VLLM_CACHE_ROOT": "directory of compiled graphs, on the shared file system",
 }
 """By container and name."""

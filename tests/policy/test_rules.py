@@ -129,7 +129,7 @@ def test_dependencies_on_everything_are_found() -> None:
     assert "this one has most of them" in broken("few_edges", graph_with(job))[0]
 
 
-@pytest.mark.parametrize(("name", "key"), [("tokens-hf-token", "stringData"), ("kubernetes", "kubeconfig")])
+@pytest.mark.parametrize(("name", "key"), [("keys-llama-3-70b-secret", "stringData"), ("kubernetes", "kubeconfig")])
 def test_an_unmarked_secret_is_found(name: str, key: str) -> None:
     shown = replace(graph_of("prod").one(name), secret=frozenset())
     assert f"has its {key} in clear text" in broken("secret_inputs_marked", graph_with(shown))[0]

@@ -14,7 +14,7 @@ FILE = """config:
       - {name: c, kind: webhook, secret: url}
   gpucluster:serving:
     services:
-      - {name: chat, keys: [chatKey, chatKeyBefore]}
+      - {name: chat, weights: 'hf://our-team/chat@COMMIT', keys: [chatKey, chatKeyBefore]}
       - {name: code}
 """
 
@@ -32,7 +32,7 @@ def test_files_without_receivers_need_none() -> None:
 def test_the_committed_stacks_get_theirs() -> None:
     text = (ROOT / "Pulumi.prod.yaml").read_text()
     found = {key.removeprefix("gpucluster:") for key in PROGRAM.secrets(text)}
-    assert found == {"hfToken", "apiToken", "pagerdutyKey", "slackUrl"}
+    assert found == {"apiToken", "pagerdutyKey", "slackUrl"}
 
 
 def test_what_is_kept_outside_is_in_the_account_and_not_in_the_file() -> None:

@@ -30,8 +30,11 @@ WHOLE = {**HUB, **CALLERS, "trackingKey": {"id": "wandb/key"}, "pagerdutyKey": {
 
 
 def config() -> dict[str, Any]:
-    """The dev stack with two keys for its callers, a tracker outside and two receivers, one of them from the file."""
+    """The dev stack with a model of the hub, two keys for callers, a tracker outside, and receivers of alerts, one of
+    them from the file.
+    """
     told = deepcopy(stack_config("dev"))
+    told["gpucluster:serving"]["services"][0]["weights"] = f"hf://our-team/llama-3-8b@{'1' * 40}"
     told["gpucluster:serving"]["services"][0]["keys"] = ["apiToken", "apiTokenBefore"]
     told["gpucluster:training"]["tracking"] = {"kind": "wandb"}
     told["gpucluster:monitoring"] = {**(told.get("gpucluster:monitoring") or {}), "receivers": RECEIVERS}
@@ -138,10 +141,12 @@ def test_all_of_it_is_valid_and_no_rule_is_broken() -> None:
 
 
 def test_what_is_kept_is_not_missed_and_not_kept_twice() -> None:
-    plan, told = planned(changes={"externalSecrets": {"secrets": HUB}}), pulumi.Config("gpucluster")
+    hub = {"serving.services.0.weights": f"hf://our-team/llama-3-8b@{'1' * 40}"}
+    plan, told = planned(changes={**hub, "externalSecrets": {"secrets": HUB}}), pulumi.Config("gpucluster")
     with patch.object(pulumi.Config, "get_secret", lambda *_: None):
         assert list(_without_tokens(plan, told)) == []
-        assert list(_without_tokens(planned(), told)) != []
+        assert list(_without_tokens(planned(changes=hub), told)) != []
+        assert list(_without_tokens(planned(), told)) == []
         assert list(_kept_twice(plan, told)) == []
     with patch.object(pulumi.Config, "get_secret", lambda *_: "something"):
         (said,) = _kept_twice(plan, told)

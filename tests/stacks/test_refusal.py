@@ -121,11 +121,15 @@ def test_metal_that_cannot_work_is_refused_for_that_first() -> None:
 def test_missing_secrets_are_named_before_anything_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stackfiles, "SECRETS", {})
     typed = "type pulumi config set --secret gpucluster"
-    assert refusal(stack_config("dev"), stack="dev").splitlines() == [
-        f"gpucluster:hfToken: model services need this secret, and it is not set; {typed}:hfToken VALUE",
+    closed = (
         "gpucluster:serving.services[0].keys[0]: llama-3-8b has no API key: gpucluster:apiToken is not set; "
-        f"{typed}:apiToken VALUE",
-    ]
+        f"{typed}:apiToken VALUE"
+    )
+    assert refusal(stack_config("dev"), stack="dev").splitlines() == [closed]
+    of_the_hub = deepcopy(stack_config("dev"))
+    of_the_hub["gpucluster:serving"]["services"][0]["weights"] = f"hf://our-team/llama-3-8b@{'1' * 40}"
+    needed = f"gpucluster:hfToken: models of the hub need this secret, and it is not set; {typed}:hfToken VALUE"
+    assert refusal(of_the_hub, stack="dev").splitlines() == [needed, closed]
 
 
 def test_a_stack_without_services_needs_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:

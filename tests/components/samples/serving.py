@@ -116,7 +116,6 @@ def service_args(**changes: Any) -> InferenceServiceArgs:
         "grace_seconds": 120,
         "spare_replica": False,
         "door": Door(image="nginx:1", keys=CallerKeys(name=pulumi.Output.from_input("llama-keys-1")), behind=VLLM),
-        "hub_token": SecretKey(name="hf-token", key="token"),
         "monitors": before,
     }
     return InferenceServiceArgs(**{**known, **changes})

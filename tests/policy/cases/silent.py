@@ -12,7 +12,7 @@ STACK, BINDING = "monitoring-stack-chart-release", "training-operator-access-bin
 OPERATOR, MONITOR = "gpu-operator-release", "run-monitor-monitor"
 PROMETHEUS = "values.prometheus.prometheusSpec"
 POD = "spec.template.spec"
-KEYS = f"{POD}.containers.0.env.0.valueFrom.secretKeyRef"
+ASKER, KEYS = "smoke-llama-3-70b-request", f"{POD}.containers.0.env.1.valueFrom.secretKeyRef"
 ALERTS = "rules-alerts"
 RELEASED = {"release": "kube-prometheus-stack"}
 
@@ -54,15 +54,15 @@ CASES = [
     Case(BOUND, put(BINDING, "subjects.0.namespace", "monitoring"), None),
     Case(
         KEYED,
-        put(SERVER, f"{KEYS}.key", "hf-token"),
-        "takes hf-token from the Secret hf-token, which has token",
+        put(ASKER, f"{KEYS}.key", "hf-token"),
+        "takes hf-token from the Secret llama-3-70b-keys-",
         preview=False,
     ),
     Case(
         KEYED, put(SERVER, f"{POD}.volumes.2.secret.items.0.key", "keys"), "takes keys from the Secret", preview=False
     ),
-    Case(KEYED, both(put(SERVER, f"{KEYS}.key", "hf-token"), put(SERVER, f"{KEYS}.optional", True)), None),
-    Case(KEYED, put(SERVER, KEYS, {"name": "of-somebody-else", "key": "x"}), None),
+    Case(KEYED, both(put(ASKER, f"{KEYS}.key", "hf-token"), put(ASKER, f"{KEYS}.optional", True)), None),
+    Case(KEYED, put(ASKER, KEYS, {"name": "of-somebody-else", "key": "x"}), None),
     Case(
         NAMED,
         put(OPERATOR, "values.dcgmExporter.config.name", "counters"),
