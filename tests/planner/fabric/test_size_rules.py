@@ -16,6 +16,7 @@ OURS = (
     "fabric-growth",
     "fabric-oversubscribed",
     "fabric-uplinks-idle",
+    "fabric-uneven-spines",
     "fabric-storage-ports",
     "fabric-one-switch",
     "fabric-planes",
@@ -139,6 +140,17 @@ def test_uplinks_that_no_node_fills() -> None:
     assert "one switch carries them without any" in one("fabric-uplinks-idle", {}).sentence
     assert not found("fabric-uplinks-idle", {"fabric.topology": "single"})
     assert not found("fabric-uplinks-idle", {"pools.1.maxCount": 32})
+
+
+def test_spines_that_do_not_divide_the_uplinks() -> None:
+    """FB03: 26 nodes take 7 leaves with 30 links up at most, of which 4 spines have 7 or 8: two leaves that have their
+    eighths on different spines share 28 of 30. 16 nodes take 4 leaves of 32 and 2 spines; with growth all is plugged.
+    """
+    uneven = {"fabric.topology": "leaf-spine", "pools.1.count": 26}
+    finding = one("fabric-uneven-spines", uneven)
+    assert "4 spines do not divide the leaves' uplinks evenly: between two of the leaves pass 93%" in finding.sentence
+    assert not found("fabric-uneven-spines", {**uneven, "pools.1.count": 16})
+    assert not found("fabric-uneven-spines", {**uneven, "pools.1.maxCount": 32})
 
 
 def test_storage_on_the_fabric_has_ports() -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from catalogue.network_types import NicRole
 from planner.draft import MetalDraft, metal_rule, metal_warning
+from planner.fabric.cabling import worst_pair
 from planner.fabric.design import Topology, bisection_gbit_per_s, injection_gbit_per_s, oversubscription
 from planner.fabric.plan import Asked, compute_cards
 from planner.fabric.ports import leaf_split
@@ -106,6 +107,26 @@ def fabric_uplinks_idle(draft: MetalDraft) -> Iterable[Observation]:
             remedy=f"set it to {name}, declare the growth that fills the leaves, or waive this rule",
             inputs={"down for each up": f"{ratio:.3g}", "links": str(most.leaf_spine_cables)},
         )
+
+
+@metal_warning(
+    "FB03 A14",
+    formula="links of two leaves by common spines >= uplinks of the smaller leaf",
+    source=_SUPERPOD,
+)
+def fabric_uneven_spines(draft: MetalDraft) -> Iterable[Observation]:
+    """Spines divide the uplinks of the leaves, so that each pair of leaves has what either sends up."""
+    growth = growth_of(draft)
+    if growth is None or growth.day_one.cores or (part := worst_pair(growth.day_one)) >= 1:
+        return
+    spines = growth.day_one.spines
+    yield Observation(
+        path="fabric.topology",
+        sentence=f"{spines} spines do not divide the leaves' uplinks evenly: between two of the leaves pass {part:.0%} "
+        "of what either sends up",
+        remedy="declare growth (maxCount), for which all uplinks are plugged and divided evenly, or accept it",
+        inputs={"spines": str(spines), "worst pair": f"{part:.3f}"},
+    )
 
 
 @metal_rule(
