@@ -57,12 +57,7 @@ def plan_datasets(training: Training, storage: StoragePlan | None) -> dict[str, 
         hours = ceil((_SLACK * seconds + SCHEDULED_SECONDS) / SECONDS_PER_HOUR)
         budget = hours * SECONDS_PER_HOUR if each.source else 0
         return DatasetPlan(
-            name=each.name,
-            source=each.source,
-            gb=each.gb,
-            copy_s=seconds,
-            copy_seconds=budget,
-            snapshot=each.snapshot,
+            **each.model_dump(include={"name", "source", "gb", "snapshot"}), copy_s=seconds, copy_seconds=budget
         )
 
     return {each.name: planned(each) for each in training.datasets}
@@ -167,11 +162,8 @@ def plan_follow_ups(run: TrainingRun, pools: Mapping[str, PoolPlan]) -> tuple[Fo
         )
         found.append(
             FollowUpPlan(
-                name=each.name,
-                pool=each.pool,
-                queue=each.queue,
+                **each.model_dump(include={"name", "pool", "queue", "script"}),
                 image=each.image or run.image,
-                script=each.script,
                 after_end=each.every_hours is None,
                 every_s=each.every_hours * SECONDS_PER_HOUR if each.every_hours is not None else LOOK_S,
                 deadline_s=round(each.deadline_hours * SECONDS_PER_HOUR),

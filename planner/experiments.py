@@ -127,8 +127,7 @@ def _experiment(experiment: Experiment, trial: RunPlan) -> ExperimentPlan:
     gpu_hours = trials.most * trial.gpus * hours if hours is not None else None
     price = trial.forecast.price if trial.forecast else None
     return ExperimentPlan(
-        name=experiment.name,
-        run=experiment.run,
+        **experiment.model_dump(include={"name", "run", "budget_gpu_hours"}),
         trial=replace(trial, pod=beside),
         parallel=trials.parallel,
         most=trials.most,
@@ -141,7 +140,6 @@ def _experiment(experiment: Experiment, trial: RunPlan) -> ExperimentPlan:
         settings=_settings(experiment),
         after_trials=stopping.after_trials if stopping else None,
         after_reports=stopping.after_reports if stopping else None,
-        budget_gpu_hours=experiment.budget_gpu_hours,
         trial_hours=hours,
         hours=ceil(trials.most / trials.parallel) * hours if hours is not None else None,
         gpu_hours=gpu_hours,

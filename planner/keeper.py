@@ -80,10 +80,8 @@ def plan_keeper(settings: AwsSettings, pools: Mapping[str, AwsPoolPlan], prices:
         return None
     return KeeperPlan(
         ends=end_of(settings),
-        max_usd=keeper.max_usd,
+        **keeper.model_dump(include={"max_usd", "warn_hours", "emails"}),
         hourly_usd=prices.hourly if prices.listed else prices.hourly_high,
-        warn_hours=keeper.warn_hours,
-        emails=keeper.emails,
         gpu_pools=dict(_sleepers(pools.values())),
         off_hours=OffHoursPlan(**keeper.off_hours.model_dump()) if keeper.off_hours else None,
         blocks=tuple(kept_block(share) for pool in pools.values() for share in pool.shares) if keeper.blocks else (),

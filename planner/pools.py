@@ -116,8 +116,7 @@ def _on_aws(
     full = usage is UsageClass.CAPACITY_BLOCK or held is not None
     strategy = update_strategy(training=pool.role == "training", block=full)
     return AwsPoolPlan(
-        name=pool.name,
-        role=pool.role,
+        **pool.model_dump(include={"name", "role", "exclusive_cpus", "root_volume_gib", "ami"}),
         hardware=instance.type,
         gpu=instance.gpu,
         count=pool.most,
@@ -136,13 +135,11 @@ def _on_aws(
         else 0,
         prefixes=prefixes,
         allocatable_cpu_millicores=allocatable_cpu_millicores(instance.vcpu, exclusive=pool.exclusive_cpus),
-        exclusive_cpus=pool.exclusive_cpus,
         allocatable_memory_mib=allocatable_memory_mib(instance, eni_pods(instance), efa),
         mig=_cut(pool, instance.gpu),
         time_slices=pool.time_slices or 1,
         usage=usage,
         capacity_type=usage.value.upper().replace("-", "_"),
-        root_volume_gib=pool.root_volume_gib,
         placement_group=wants_placement_group(efa, usage) and (held is None or held.create),
         update_strategy=strategy,
         surge=0 if scaled else surge(strategy, pool.count, zones),
@@ -153,7 +150,6 @@ def _on_aws(
         idle=idle,
         scaled=scaled,
         spot=spot,
-        ami=pool.ami,
         sandbox=SandboxPlan(**pool.sandbox.model_dump()) if pool.sandbox else None,
         sandboxed=pool.sandbox is not None,
     )
@@ -181,13 +177,15 @@ def _block(pool: AwsPool, instance: Instance, today: date) -> BlockPlan | None:
     return BlockPlan(shares=shares, zone_id=zone.zone, times=together([each.times for each in shares]))
 
 
+_OF_RACKS = {"name", "role", "count", "gpu_clock_mhz", "gpu_power_w", "exclusive_cpus"}
+"""What the plan of a pool of servers has as the stack file says it."""
+
+
 def _in_racks(pool: MetalPool, server: Server) -> MetalPoolPlan:
     return MetalPoolPlan(
-        name=pool.name,
-        role=pool.role,
+        **pool.model_dump(include=_OF_RACKS),
         hardware=server.name,
         gpu=server.gpu,
-        count=pool.count,
         gpus_per_node=server.gpu_count,
         gpus=server.gpu_count * pool.count,
         nvme=server.nvme,
@@ -195,10 +193,7 @@ def _in_racks(pool: MetalPool, server: Server) -> MetalPoolPlan:
         rails=server.rails,
         most=pool.most,
         sandboxed=pool.sandbox,
-        gpu_clock_mhz=pool.gpu_clock_mhz,
-        gpu_power_w=pool.gpu_power_w,
         allocatable_cpu_millicores=allocatable_cpu_millicores(server.cpu.threads, exclusive=pool.exclusive_cpus),
-        exclusive_cpus=pool.exclusive_cpus,
         allocatable_memory_mib=metal_allocatable_memory_mib(server.memory_gib, METAL_MAX_PODS),
         mig=_cut(pool, server.gpu),
         time_slices=pool.time_slices or 1,

@@ -107,13 +107,9 @@ def plan_slurm(settings: MetalSettings, plan: MetalPlan) -> SlurmPlan:
         ),
         switches=tree(plan, {pool.name: [host.name for host in _hosts(plan, pool.name)] for pool in pools}),
         weights=WeightsPlan(**wanted.weights.model_dump()),
-        preempt=wanted.preempt,
+        **wanted.model_dump(include=_AS_SAID),
         max_minutes=ceil(wanted.max_hours * _MINUTES_PER_HOUR) if wanted.max_hours else None,
-        max_jobs_per_user=wanted.max_jobs_per_user,
-        half_life_days=wanted.half_life_days,
         grace_s=max([0, *(ceil(run.saving.within_s) for run in plan.runs.values() if run.saving)]),
-        shared_path=wanted.shared_path,
-        scratch_path=wanted.scratch_path,
         nccl={key: value for key, value in (plan.fabric.nccl if plan.fabric else {}).items() if key != _POD_INTERFACE},
         interface=next(iter(interfaces)) if len(interfaces) == 1 else None,
     )
@@ -124,6 +120,7 @@ def _database(system: Sequence[HeadPlan], pools: Sequence[MetalPoolPlan]) -> Hea
     return system[2] if len(system) > 2 and all(pool.role == "training" for pool in pools) else system[0]
 
 
+_AS_SAID = {"preempt", "max_jobs_per_user", "half_life_days", "shared_path", "scratch_path"}
 _POD_INTERFACE = "NCCL_SOCKET_IFNAME"
 """The fabric's value of it names a pod's interface, and jobs of Slurm run on the host's own network."""
 

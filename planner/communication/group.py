@@ -1,6 +1,6 @@
 """GPUs that communicate: how they are joined, and what the joints carry. Rates in GB/s one way."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from catalogue.types import Gpu
@@ -107,13 +107,7 @@ class Cluster:
             return None
         cards = self.network.nics * inside / self.domain_gpus
         nics = max(1, int(cards))
-        return Network(
-            nics=nics,
-            gbit_per_s=self.network.gbit_per_s * cards / nics,
-            latency_us=self.network.latency_us,
-            sharp=self.network.sharp,
-            part=self.network.part,
-        )
+        return replace(self.network, nics=nics, gbit_per_s=self.network.gbit_per_s * cards / nics)
 
 
 def nvlink_gb_per_s(gpu: Gpu) -> float:

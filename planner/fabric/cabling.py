@@ -1,10 +1,12 @@
 """Which port is plugged into which: every cable of a fabric, one after the other, always in the same order."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
+from itertools import combinations
 from typing import NamedTuple
 
-from planner.fabric.design import FabricDesign, Names, Topology, Wiring
+from planner.fabric.design import FabricDesign, Names, Topology, Wiring, names
 from planner.fabric.room import Position, length_m
 
 
@@ -75,6 +77,18 @@ def links(design: FabricDesign, named: Names, positions: Mapping[str, Position] 
 
     for span, low, low_port, high, high_port, rail in _plugs(design, named):
         yield Link(span, low, low_port, high, high_port, rail, distance(low, high))
+
+
+def worst_pair(design: FabricDesign) -> float:
+    """Links that two leaves of two tiers have by common spines, over the fewer uplinks of the two, where it is least.
+
+    1 where every leaf has as many links to each spine as the next one.
+    """
+    named = names(design)
+    there = Counter((link.low, link.high) for link in links(design, named) if link.span is Span.LEAF_SPINE)
+    shares = {tuple(there[leaf, spine] for spine in named.spines) for leaf in named.leaves}
+    pairs = (sum(map(min, one, other)) / min(sum(one), sum(other)) for one, other in combinations(shares, 2))
+    return min(pairs, default=1.0)
 
 
 _Plug = tuple[Span, str, int, str, int, int | None]

@@ -102,17 +102,15 @@ def plan_launch(
     told = training if run.framework != "script" else None
     step_s = told.tokens_per_step / forecast.tokens_per_s if told and forecast and forecast.tokens_per_s else None
     return LaunchPlan(
-        framework=run.framework,
+        **run.model_dump(include={"framework", "numa_binding", "loader_workers"}),
         architecture=model if told else None,
         least_pods=run.elastic.min_nodes if run.elastic else run.nodes,
         elastic=run.elastic is not None,
         steps=ceil(forecast.budget.steps) if told and forecast and forecast.budget else None,
         save_steps=_steps(saved.every_s, step_s) if saved and step_s else None,
         file_system_steps=_steps(saved.file_system_s, step_s) if saved and step_s else None,
-        numa_binding=run.numa_binding,
         profile_from=run.profile.from_step if run.profile else None,
         profile_to=run.profile.to_step if run.profile else None,
-        loader_workers=run.loader_workers,
         variables=tuple((each.name, each.value) for each in run.nccl),
     )
 

@@ -15,6 +15,8 @@ OURS = (
     "fabric-too-small",
     "fabric-growth",
     "fabric-oversubscribed",
+    "fabric-uplinks-idle",
+    "fabric-uneven-spines",
     "fabric-storage-ports",
     "fabric-one-switch",
     "fabric-planes",
@@ -42,8 +44,9 @@ OURS = (
 
 
 def test_nothing_is_wrong_with_the_site() -> None:
-    """No rule about the fabric speaks about a fabric that works."""
-    assert not {finding.rule for finding in planned_site().findings} & set(OURS)
+    """No rule about the fabric speaks about a fabric that works, but that its leaves are for more nodes than it has."""
+    assert {finding.rule for finding in planned_site().findings} & set(OURS) == {"fabric-uplinks-idle"}
+    assert not {finding.rule for finding in planned_site({"pools.1.count": 32}).findings} & {"fabric-uplinks-idle"}
 
 
 def test_every_rule_of_ours_is_tested() -> None:
@@ -123,6 +126,31 @@ def test_oversubscribed() -> None:
     assert not found("fabric-oversubscribed", {"fabric.topology": "leaf-spine"})
     assert not found("fabric-oversubscribed", {"fabric.topology": "single", "fabric.oversubscription": 4})
     assert not found("fabric-oversubscribed", {"fabric.oversubscription": 4}), "rails that are not full"
+
+
+def test_uplinks_that_no_node_fills() -> None:
+    """FB03, A14: leaves of rails for 32 nodes have 256 links up; 16 nodes are carried by 128 of leaves and spines, and
+    8 by one switch. Growth that fills the leaves, or the topology that is told, ends it."""
+    grows = {"pools.1.maxCount": 16}
+    finding = one("fabric-uplinks-idle", grows)
+    assert (finding.severity, finding.path) == (Severity.WARNING, "gpucluster:fabric.topology")
+    assert "2 ports up for each that is taken by 16 nodes: 256 leaf-spine links are bought" in finding.sentence
+    assert finding.sentence.endswith("of a leaf-spine fabric 128 carry them")
+    assert not found("fabric-uplinks-idle", {**grows, "fabric.topology": "leaf-spine"})
+    assert "one switch carries them without any" in one("fabric-uplinks-idle", {}).sentence
+    assert not found("fabric-uplinks-idle", {"fabric.topology": "single"})
+    assert not found("fabric-uplinks-idle", {"pools.1.maxCount": 32})
+
+
+def test_spines_that_do_not_divide_the_uplinks() -> None:
+    """FB03: 26 nodes take 7 leaves with 30 links up at most, of which 4 spines have 7 or 8: two leaves that have their
+    eighths on different spines share 28 of 30. 16 nodes take 4 leaves of 32 and 2 spines; with growth all is plugged.
+    """
+    uneven = {"fabric.topology": "leaf-spine", "pools.1.count": 26}
+    finding = one("fabric-uneven-spines", uneven)
+    assert "4 spines do not divide the leaves' uplinks evenly: between two of the leaves pass 93%" in finding.sentence
+    assert not found("fabric-uneven-spines", {**uneven, "pools.1.count": 16})
+    assert not found("fabric-uneven-spines", {**uneven, "pools.1.maxCount": 32})
 
 
 def test_storage_on_the_fabric_has_ports() -> None:

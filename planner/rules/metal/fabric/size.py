@@ -1,9 +1,11 @@
 """The compute fabric's size: ports now and after growth, oversubscription, the effect of a failure."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from catalogue.network_types import NicRole
 from planner.draft import MetalDraft, metal_rule, metal_warning
+from planner.fabric.cabling import worst_pair
 from planner.fabric.design import Topology, bisection_gbit_per_s, injection_gbit_per_s, oversubscription
 from planner.fabric.plan import Asked, compute_cards
 from planner.fabric.ports import leaf_split
@@ -80,6 +82,50 @@ def fabric_oversubscribed(draft: MetalDraft) -> Iterable[Observation]:
         f"{wanted:g} Gb/s pass between halves of the nodes, and collectives across them slow down as much",
         remedy="set it to 1, or keep jobs within a leaf or rail",
         inputs={"bisection": f"{carried:g} Gb/s", "half of the cards": f"{wanted:g} Gb/s"},
+    )
+
+
+@metal_warning(
+    "FB03 A14",
+    formula="after the declared growth, ports down that are taken on the fullest leaf >= its uplinks",
+    source="NVIDIA DGX SuperPOD reference architecture, compute fabric: as many ports up as down",
+)
+def fabric_uplinks_idle(draft: MetalDraft) -> Iterable[Observation]:
+    """No links are bought between leaves and spines that the declared nodes cannot fill, unless somebody wants them."""
+    ask, growth = ask_of(draft), growth_of(draft)
+    if ask is None or growth is None or (ratio := oversubscription(growth.at_maximum)) >= 1:
+        return
+    most = growth.at_maximum
+    others = ((each, other.at_maximum) for each in Topology if (other := replace(ask, topology=each).growth()))
+    name, cheaper = min(others, key=lambda other: other[1].leaf_spine_cables)
+    if cheaper.leaf_spine_cables < most.leaf_spine_cables:
+        links = f"{cheaper.leaf_spine_cables} carry them" if cheaper.spines else "one switch carries them without any"
+        yield Observation(
+            path="fabric.topology",
+            sentence=f"leaves have {1 / ratio:.3g} ports up for each that is taken by {most.demand.nodes} nodes: "
+            f"{most.leaf_spine_cables} leaf-spine links are bought, and of a {name} fabric {links}",
+            remedy=f"set it to {name}, declare the growth that fills the leaves, or waive this rule",
+            inputs={"down for each up": f"{ratio:.3g}", "links": str(most.leaf_spine_cables)},
+        )
+
+
+@metal_warning(
+    "FB03 A14",
+    formula="links of two leaves by common spines >= uplinks of the smaller leaf",
+    source=_SUPERPOD,
+)
+def fabric_uneven_spines(draft: MetalDraft) -> Iterable[Observation]:
+    """Spines divide the uplinks of the leaves, so that each pair of leaves has what either sends up."""
+    growth = growth_of(draft)
+    if growth is None or growth.day_one.cores or (part := worst_pair(growth.day_one)) >= 1:
+        return
+    spines = growth.day_one.spines
+    yield Observation(
+        path="fabric.topology",
+        sentence=f"{spines} spines do not divide the leaves' uplinks evenly: between two of the leaves pass {part:.0%} "
+        "of what either sends up",
+        remedy="declare growth (maxCount), for which all uplinks are plugged and divided evenly, or accept it",
+        inputs={"spines": str(spines), "worst pair": f"{part:.3f}"},
     )
 
 
