@@ -101,7 +101,7 @@ def test_a_caller_elsewhere_finds_the_cluster_unreachable_lf02(applied: Rehearse
 
 
 def test_what_eks_writes_after_the_end_does_not_stop_the_next_beginning_lf09(applied: Rehearsed) -> None:
-    applied.control("PUT", "late-logs", {"seconds": 5.0})
+    applied.control("PUT", "late-logs", {"seconds": 30.0})
     assert ("delete", *GROUP) in operations(applied.destroy())
     until(lambda: group(applied), "EKS to make the log group again")
     assert ("import", *GROUP) in operations(applied.preview())
