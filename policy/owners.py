@@ -148,7 +148,7 @@ def owners_of(graph: Graph, duty: Duty) -> list[str]:
     """The logical names of the resources that do this."""
     found = _by_charts(graph, duty.charts)
     for pod in pods(graph):
-        images = [_program(each) for each in pod.containers]
+        images = [program_of(each) for each in pod.containers]
         if pod.kind in ("DaemonSet", "Deployment") and pod.owner not in found and set(images) & set(duty.images):
             found.append(pod.owner)
     found += [each.name for each in graph.of_type("aws:eks/addon:Addon") if each.inputs.get("addonName") in duty.addons]
@@ -196,17 +196,17 @@ def one_owner_per_definition(graph: Graph) -> Iterator[Finding]:
 def mpi_jobs_have_one_operator(graph: Graph) -> Iterator[Finding]:
     """One operator alone serves MPIJob: the definition of the second one takes the first one's version away (N08)."""
     operators = [each for each in pods(graph) if each.kind == "Deployment"]
-    mpi = [each.owner for each in operators for c in each.containers if _program(c) == "mpi-operator"]
+    mpi = [each.owner for each in operators for c in each.containers if program_of(c) == "mpi-operator"]
     for each in operators:
         for container in each.containers:
-            if mpi and _program(container) == "training-operator" and _serves(container, "mpijob"):
+            if mpi and program_of(container) == "training-operator" and _serves(container, "mpijob"):
                 yield (
                     each.owner,
                     f"serves MPIJob v1 beside the MPI operator {mpi[0]}, whose definition has the same name",
                 )
 
 
-def _program(container: Mapping[str, Any]) -> str:
+def program_of(container: Mapping[str, Any]) -> str:
     """The last part of an image's name."""
     return str(container.get("image")).split("@")[0].rsplit("/", 1)[-1].partition(":")[0]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from policy.gangs import metadata_of
 from policy.graph import Graph
-from policy.owners import chart_of
+from policy.owners import chart_of, program_of
 from policy.pods import Pod, is_kubernetes, objects, pods
 from policy.rule import Finding, rule
 from policy.words import words
@@ -149,14 +149,12 @@ def callers_have_rights(graph: Graph) -> Iterator[Finding]:
     }
     for pod in pods(graph):
         account = (pod.namespace, pod.spec.get("serviceAccountName") or "default")
-        calling = [each for each in pod.containers if _image(each) in CALLERS or (words(each) or [""])[0] == "kubectl"]
+        calling = [
+            each for each in pod.containers if program_of(each) in CALLERS or (words(each) or [""])[0] == "kubectl"
+        ]
         ours = account in objects(graph, "ServiceAccount") or account[1] == "default"
         if calling and ours and account not in bound:
             yield (
                 pod.owner,
                 (f"calls the API server in {calling[0].get('name')} as {account[1]}, which has no permissions"),
             )
-
-
-def _image(container: Mapping[str, Any]) -> str:
-    return str(container.get("image")).split("@")[0].rsplit("/", 1)[-1].partition(":")[0]

@@ -68,7 +68,7 @@ class Lustre(Component):
         persistent = args.deployment_type == "PERSISTENT_2"
         metadata = aws.fsx.LustreFileSystemMetadataConfigurationArgs(mode="AUTOMATIC") if args.efa else None
         shown = pulumi.ResourceHookOptions(on_dry_run=True)
-        hooks = [pulumi.ResourceHook("throughput-stays", throughput_stays, shown)] if args.efa else []
+        hook = pulumi.ResourceHook("throughput-stays", throughput_stays, shown) if args.efa else None
         file_system = aws.fsx.LustreFileSystem(
             self.named("file-system"),
             aws.fsx.LustreFileSystemArgs(
@@ -92,7 +92,7 @@ class Lustre(Component):
             self.child(
                 protect=args.protect,
                 custom_timeouts=pulumi.CustomTimeouts(create="45m", update="3h", delete="30m"),
-                hooks=pulumi.ResourceHookBinding(before_update=[*hooks]) if hooks else None,
+                hooks=pulumi.ResourceHookBinding(before_update=[hook]) if hook else None,
             ),
         )
         linked = [self._link(file_system, each) for each in args.associations]

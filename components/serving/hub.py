@@ -1,6 +1,5 @@
 """A Job that downloads one commit of a model from huggingface.co to the shared file system, once (J17, Q05)."""
 
-import hashlib
 from dataclasses import dataclass
 
 import pulumi
@@ -10,6 +9,7 @@ from components._base import Component, physical_name
 from components.platform.confinement import confined
 from components.platform.jobs import one_off_job
 from components.serving.tokens import SecretKey
+from components.storage.staged import digest
 
 FILES = "/shared"
 DOWNLOAD = """set -e
@@ -58,13 +58,13 @@ class HubCopy(Component):
     def __init__(self, name: str, args: HubCopyArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
         core = k8s.core.v1
-        content = _digest(args.repository, args.revision)
+        content = digest(args.repository, args.revision)
         self.path = f"{args.directory}/{args.name}-{content}"
         claim = core.PersistentVolumeClaimVolumeSourceArgs(claim_name=args.claim)
         self.loaded = k8s.batch.v1.Job(
             self.named("copy"),
             one_off_job(
-                name=physical_name(args.what, args.name, _digest(content, args.image), limit=63),
+                name=physical_name(args.what, args.name, digest(content, args.image), limit=63),
                 namespace=args.namespace,
                 account="default",
                 steps=[self._download(args, f"{FILES}/{self.path.rpartition('/')[2]}")],
@@ -108,7 +108,3 @@ class HubCopy(Component):
                 core.VolumeMountArgs(name="scratch", mount_path="/scratch"),
             ],
         )
-
-
-def _digest(*values: str) -> str:
-    return hashlib.sha256(" ".join(values).encode()).hexdigest()[:8]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import pulumi
 import pulumi_kubernetes as k8s
@@ -70,3 +70,27 @@ def static_claim(
         owner.child(),
     )
     return claim.metadata.name.apply(str)
+
+
+class HasClaims(Protocol):
+    """What claims of some kind are made of."""
+
+    @property
+    def claims(self) -> Sequence[ClaimSpec]: ...
+
+
+Args = TypeVar("Args", bound=HasClaims)
+
+
+class Claims(Component, Generic[Args]):
+    """Claims by (namespace, name), each as `_claim` makes it. A name resolves when its claim is there."""
+
+    names: dict[tuple[str, str], pulumi.Output[str]]
+
+    def __init__(self, name: str, args: Args, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(name, opts)
+        self.names = {(spec.namespace, spec.name): self._claim(spec, args) for spec in args.claims}
+        self.register_outputs({"claims": sorted("/".join(key) for key in self.names)})
+
+    def _claim(self, spec: ClaimSpec, args: Args) -> pulumi.Output[str]:
+        raise NotImplementedError

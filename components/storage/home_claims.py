@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components._base import Component
-from components.storage.claims import ClaimSpec, static_claim
+from components.storage.claims import Claims, ClaimSpec, static_claim
 
 NOMINAL_GIB = 1
 """Kubernetes wants a size of every volume; a team's quota of storage counts this much."""
@@ -23,15 +22,8 @@ class HomeClaimsArgs:
     driver: pulumi.Resource
 
 
-class HomeClaims(Component):
-    """Claims by (namespace, name). A name resolves when its claim is there."""
-
-    names: dict[tuple[str, str], pulumi.Output[str]]
-
-    def __init__(self, name: str, args: HomeClaimsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__(name, opts)
-        self.names = {(spec.namespace, spec.name): self._claim(spec, args) for spec in args.claims}
-        self.register_outputs({"claims": sorted("/".join(key) for key in self.names)})
+class HomeClaims(Claims[HomeClaimsArgs]):
+    """One for each namespace and purpose."""
 
     def _claim(self, spec: ClaimSpec, args: HomeClaimsArgs) -> pulumi.Output[str]:
         csi = k8s.core.v1.CSIPersistentVolumeSourceArgs(

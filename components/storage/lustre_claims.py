@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components._base import Component
-from components.storage.claims import ClaimSpec, static_claim
+from components.storage.claims import Claims, ClaimSpec, static_claim
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,15 +31,8 @@ class LustreClaimsArgs:
     driver: pulumi.Resource
 
 
-class LustreClaims(Component):
-    """Claims by (namespace, name). A name resolves when its claim is bound."""
-
-    names: dict[tuple[str, str], pulumi.Output[str]]
-
-    def __init__(self, name: str, args: LustreClaimsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__(name, opts)
-        self.names = {(spec.namespace, spec.name): self._claim(spec, args) for spec in args.claims}
-        self.register_outputs({"claims": sorted("/".join(key) for key in self.names)})
+class LustreClaims(Claims[LustreClaimsArgs]):
+    """One for each namespace and purpose."""
 
     def _claim(self, spec: ClaimSpec, args: LustreClaimsArgs) -> pulumi.Output[str]:
         csi = k8s.core.v1.CSIPersistentVolumeSourceArgs(

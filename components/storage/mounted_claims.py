@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components._base import Component
-from components.storage.claims import ClaimSpec, static_claim
+from components.storage.claims import Claims, ClaimSpec, static_claim
 
 MOUNTED_KEY = "gpucluster/shared-files"
 """Label of nodes that have the file system mounted, where it is `true`."""
@@ -27,15 +26,8 @@ class MountedClaimsArgs:
     after: Sequence[pulumi.Resource] = ()
 
 
-class MountedClaims(Component):
-    """Claims by (namespace, name). A name resolves when its claim is there."""
-
-    names: dict[tuple[str, str], pulumi.Output[str]]
-
-    def __init__(self, name: str, args: MountedClaimsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__(name, opts)
-        self.names = {(spec.namespace, spec.name): self._claim(spec, args) for spec in args.claims}
-        self.register_outputs({"claims": sorted("/".join(key) for key in self.names)})
+class MountedClaims(Claims[MountedClaimsArgs]):
+    """One for each namespace and purpose."""
 
     def _claim(self, spec: ClaimSpec, args: MountedClaimsArgs) -> pulumi.Output[str]:
         core = k8s.core.v1

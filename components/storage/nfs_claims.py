@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components._base import Component
-from components.storage.claims import ClaimSpec, static_claim
+from components.storage.claims import Claims, ClaimSpec, static_claim
 from components.storage.home_claims import NOMINAL_GIB
 
 
@@ -21,15 +20,8 @@ class NfsClaimsArgs:
     after: Sequence[pulumi.Resource] = ()
 
 
-class NfsClaims(Component):
-    """Claims by (namespace, name). A name resolves when its claim is there."""
-
-    names: dict[tuple[str, str], pulumi.Output[str]]
-
-    def __init__(self, name: str, args: NfsClaimsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__(name, opts)
-        self.names = {(spec.namespace, spec.name): self._claim(spec, args) for spec in args.claims}
-        self.register_outputs({"claims": sorted("/".join(key) for key in self.names)})
+class NfsClaims(Claims[NfsClaimsArgs]):
+    """One for each namespace and purpose."""
 
     def _claim(self, spec: ClaimSpec, args: NfsClaimsArgs) -> pulumi.Output[str]:
         source = k8s.core.v1.NFSVolumeSourceArgs(server=args.server, path=f"{args.root}/{spec.namespace}")

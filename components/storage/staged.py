@@ -56,7 +56,7 @@ class Staged(Component):
         core = k8s.core.v1
         account = service_account(self, args.service_account, args.namespace, args.granted)
         content = (args.source, *([args.sha256] if args.sha256 else []))
-        self.path = f"{args.directory}/{args.name}-{_digest(*content)}"
+        self.path = f"{args.directory}/{args.name}-{digest(*content)}"
         claim = core.PersistentVolumeClaimVolumeSourceArgs(claim_name=args.claim)
         look = copying_container(args.copier, "look", ["sh", "-c", look_script(args.copier, args.source)])
         program, *words = args.copier.fetch(args.source, f"/{self.path}")
@@ -77,7 +77,7 @@ class Staged(Component):
             self.named("copy"),
             one_off_job(
                 # A Job's template cannot change, so another source, image or script is another Job.
-                name=physical_name(args.what, args.name, _digest(*content, args.copier.image, *script), limit=63),
+                name=physical_name(args.what, args.name, digest(*content, args.copier.image, *script), limit=63),
                 namespace=args.namespace,
                 account=account,
                 # at once: an empty source makes the copy quick and fails the look, which says why
@@ -102,5 +102,5 @@ def look_script(copier: Copier, source: str) -> str:
     return f"{copier.look(source)} || {{ echo {shlex.quote(sentence)} >&2; exit 1; }}"
 
 
-def _digest(*values: str) -> str:
+def digest(*values: str) -> str:
     return hashlib.sha256(" ".join(values).encode()).hexdigest()[:8]

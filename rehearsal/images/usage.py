@@ -12,7 +12,7 @@ from typing import Any
 from rehearsal.kube import quantities
 from rehearsal.kube.client import ApiError, Kube
 from rehearsal.kube.quantities import Amounts
-from rehearsal.kubelet.nodeobject import now
+from rehearsal.kubelet.nodeobject import is_ready, now
 
 Object = dict[str, Any]
 VERSION = "metrics.k8s.io/v1beta1"
@@ -68,7 +68,7 @@ class Usage:
                 yield self._metrics("PodMetrics", pod, containers=containers(pod))
             return
         pods = self._kube.list("v1", "Pod")
-        for node in filter(_answers, objects):
+        for node in filter(is_ready, objects):
             yield self._metrics("NodeMetrics", node, usage=_written(of_node(node, pods)))
 
     def _metrics(self, kind: str, obj: Object, **measured: Any) -> Object:
@@ -130,12 +130,6 @@ def _written(used: Amounts) -> dict[str, str]:
 
 def _runs(pod: Object) -> bool:
     return (pod.get("status") or {}).get("phase") == "Running"
-
-
-def _answers(node: Object) -> bool:
-    """Whether the node's kubelet can be asked."""
-    conditions = (node.get("status") or {}).get("conditions") or []
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
 
 
 def _discovery(path: str) -> Object | None:

@@ -50,7 +50,11 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
 
 @pytest.fixture
 def vpc(cloud: Cloud) -> Vpc:
-    ec2 = client(cloud, "ec2")
+    return vpc_in(client(cloud, "ec2"))
+
+
+def vpc_in(ec2: Any) -> Vpc:
+    """One that has what a stack needs."""
     made = Vpc(ec2, ec2.create_vpc(CidrBlock="10.80.0.0/16")["Vpc"]["VpcId"])
     ec2.modify_vpc_attribute(VpcId=made.vpc, EnableDnsHostnames={"Value": True})
     for kind, zone, cidr in WANTED:

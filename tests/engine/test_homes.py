@@ -1,9 +1,13 @@
-"""Files of people on EFS, in a stack that stands: what is made, who mounts it, and that all of it goes."""
+"""Files of people on EFS, in a stack that stands in somebody else's VPC: what is made, who mounts it, and that all
+but the VPC goes.
+"""
 
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+from tests.doctor.test_existing_vpc import Vpc, vpc_in
 
 from .rehearsed import Rehearsed, rehearsed, until
 from .trees import Tree
@@ -14,14 +18,26 @@ NAMESPACE = "training"
 
 
 @pytest.fixture(scope="module")
-def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsed]:
-    """The dev stack with homes."""
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsed]:
     directory = tmp_path_factory.mktemp("homes")
-    tree = Tree.copy(directory / "tree")
-    tree.stack("dev").set("gpucluster:storage.home", {"expectedGib": 50})
-    with rehearsed("dev", tree, directory / "state") as site:
-        site.up().require()
-        yield site
+    with rehearsed("dev", Tree.copy(directory / "tree"), directory / "state") as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def vpc(site: Rehearsed) -> Vpc:
+    """Made by its owner, with a way out."""
+    return vpc_in(site.aws("ec2"))
+
+
+@pytest.fixture(scope="module")
+def homes(site: Rehearsed, vpc: Vpc) -> Rehearsed:
+    """The dev stack with homes, in that VPC."""
+    stack = site.tree.stack("dev").set("gpucluster:storage.home", {"expectedGib": 50})
+    stack.set("gpucluster:platform.vpcCidr", "10.80.0.0/16")
+    stack.set("gpucluster:platform.network", {"existing": vpc.named(leadsOut=True)})
+    site.up().require()
+    return site
 
 
 def start(site: Rehearsed, name: str) -> None:
@@ -52,6 +68,15 @@ def test_nothing_changes_by_itself(homes: Rehearsed) -> None:
     homes.assert_quiet()
 
 
+def test_nodes_stand_in_the_vpc_that_was_there(homes: Rehearsed, vpc: Vpc) -> None:
+    ec2 = homes.aws("ec2")
+    found = [each for held in ec2.describe_instances()["Reservations"] for each in held["Instances"]]
+    running = {each["SubnetId"] for each in found if each["State"]["Name"] == "running"}
+    assert vpc.subnets["gpu-use2-az1"] in running
+    assert running <= set(vpc.subnets.values())
+    assert homes.view().gangs[0].running == 2
+
+
 def test_a_node_that_the_group_keeps_out_mounts_nothing(homes: Rehearsed) -> None:
     """Without the rule for TCP 2049 a pod waits, and its event names the port; what brings the rule back starts it."""
     ec2 = homes.aws("ec2")
@@ -70,3 +95,15 @@ def test_a_destroy_leaves_no_file_system(homes: Rehearsed) -> None:
     homes.kubectl("-n", NAMESPACE, "delete", "pod", "one", "two")
     homes.destroy().require()
     assert homes.aws("efs").describe_file_systems()["FileSystems"] == []
+
+
+def test_a_destroy_leaves_the_vpc_as_it_was(homes: Rehearsed, vpc: Vpc) -> None:
+    """What the stack put into it has gone: another group or interface would be in its owner's way."""
+    ec2, of_vpc = homes.aws("ec2"), [{"Name": "vpc-id", "Values": [vpc.vpc]}]
+    subnets = {each["SubnetId"] for each in ec2.describe_subnets(Filters=of_vpc)["Subnets"]}
+    assert subnets == set(vpc.subnets.values())
+    groups = {each["GroupName"] for each in ec2.describe_security_groups(Filters=of_vpc)["SecurityGroups"]}
+    assert groups == {"default"}
+    (table,) = ec2.describe_route_tables(Filters=of_vpc)["RouteTables"]
+    assert table["RouteTableId"] == vpc.table
+    assert any(each.get("NatGatewayId") for each in table["Routes"])
