@@ -105,7 +105,7 @@ class Saver:
 
 def beside(launch: Launch) -> Program:
     """The container that seals a run's saves: here the run writes them whole, and what it does is tested on disks."""
-    return Answering(launch, ())
+    return Answering(launch, {})
 
 
 def sync(launch: Launch) -> Program:

@@ -5,7 +5,7 @@ from math import ceil
 
 from catalogue.units import HOURS_PER_DAY, SECONDS_PER_HOUR
 from planner.cost.stack import fsx_service
-from planner.draft import AwsDraft, Draft, rule, warning
+from planner.draft import AwsDraft, Draft, MetalDraft, rule, warning
 from planner.findings import Observation
 from planner.reliability.checkpoints import Saving
 from planner.rules.known import impossible, runs, stored
@@ -136,8 +136,8 @@ def checkpoint_object_copy(_: Draft, run: RunStorage, saving: Saving, storage: S
 @rule(
     "S05",
     each=runs,
-    formula="checkpoint.sidecar: another framework than reference, launcher torchrun, api v1, fixed nodes with local; "
-    "of the pod 2 cores and 4 GiB beside shmGib at least, of which it takes an eighth and up to 4, and 2 GiB",
+    formula="checkpoint.sidecar: another framework than reference, launcher torchrun, api v1, no Slurm, fixed nodes "
+    "with local; the pod has 2 cores and 4 GiB beside shmGib at least: it takes an eighth, up to 4, and 2 GiB",
     source="Kubernetes documentation, Sidecar Containers; node/trainer/sealing.py",
 )
 def sidecar_cannot(draft: Draft, run: TrainingRun) -> Iterable[Observation]:
@@ -146,10 +146,12 @@ def sidecar_cannot(draft: Draft, run: TrainingRun) -> Iterable[Observation]:
     if saves is None or not saves.sidecar:
         return
     moves = saves.local and run.elastic is not None
+    slurm = isinstance(draft, MetalDraft) and run.pool in draft.settings.slurm.pools
     lacking = {
         "framework": (run.framework == "reference", "the bundled trainer does the same itself", "take another"),
         "launcher": (run.launcher == "mpi", "parts are told apart by the training operator", "set it to torchrun"),
         "api": (run.api == "v2", "parts are told apart by the training operator's index", "set it to v1"),
+        "pool": (slurm, "batch scripts of Slurm start no container beside the ranks", "take another"),
         "elastic": (moves, "nobody knows of how many parts a save is whose nodes come and go", "remove it"),
     }
     yield from impossible("checkpoint.sidecar", lacking, "remove checkpoint.sidecar")

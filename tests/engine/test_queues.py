@@ -1,4 +1,4 @@
-"""How the real Volcano shares 256 nodes as the program configures it, by gangs, priorities and queues (M02, M05, A08).
+"""How the real Volcano shares 256 nodes as the program configures it, by gangs and priorities (M02, A08).
 
 Nodes are objects without a kubelet: what is looked at is which pods get one, and which lose theirs.
 """
@@ -53,18 +53,15 @@ def kube(full: Kube) -> Iterator[Kube]:
     until(lambda: not full.list("v1", "Pod", "default"), "the pods to be gone")
 
 
-def gang(
-    kube: Kube, run: str, pods: int, queue: str = "training", priority: str = "training", least: int | None = None
-) -> None:
-    """A PodGroup as the training operator writes it, and its pods, all of which it needs or `least`."""
-    least = least or pods
-    spec = {"minMember": least, "queue": queue, "priorityClassName": priority}
+def gang(kube: Kube, run: str, pods: int, queue: str = "training", priority: str = "training") -> None:
+    """A PodGroup as the training operator writes it, and its pods."""
+    spec = {"minMember": pods, "queue": queue, "priorityClassName": priority}
     kube.create(
         {
             "apiVersion": "scheduling.volcano.sh/v1beta1",
             "kind": "PodGroup",
             "metadata": {"name": run, "namespace": "default"},
-            "spec": {**spec, "minResources": {"nvidia.com/gpu": str(8 * least)}},
+            "spec": {**spec, "minResources": {"nvidia.com/gpu": str(8 * pods)}},
         }
     )
     for number in range(pods):
@@ -105,12 +102,3 @@ def test_what_serves_people_is_not_preempted_by_training_a08(kube: Kube) -> None
 def test_a_gang_of_256_has_every_node(kube: Kube) -> None:
     gang(kube, "all", NODES)
     until(lambda: len(set(places(kube, "all"))) == NODES, "all pods to have nodes", 300)
-
-
-def test_two_queues_share_by_weight_m05(kube: Kube) -> None:
-    """192 and 64 nodes, by weights of 3 and 1: what came first gives back what is beyond its share, pod by pod."""
-    gang(kube, "first", NODES, "experiments", least=1)
-    until(lambda: len(places(kube, "first")) == NODES, "the first queue to have all nodes", 300)
-    gang(kube, "second", NODES, least=1)
-    until(lambda: len(places(kube, "second")) == NODES * 3 // 4, "the other queue to have its share", 300)
-    assert len(places(kube, "first")) == NODES // 4

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from planner.findings import Finding
-from tests.planner.stacks import planned
+from tests.planner.stacks import planned, planned_metal
 
 RUN = "training.runs.0"
 SAVES = {"everyMinutes": 90, "withinSeconds": 120}
@@ -35,6 +35,14 @@ def test_where_a_pods_part_is_unknown_it_is_refused(saves: dict[str, Any], run: 
     (finding,) = found("sidecar-cannot", {"sidecar": True, **saves}, **run)
     assert finding.path == f"gpucluster:training.runs[0].{path}"
     assert "remove" in finding.remedy
+
+
+def test_batch_scripts_start_no_container_beside_the_ranks() -> None:
+    said = {**SAVES, "sidecar": True}
+    plan = planned_metal({f"{RUN}.checkpoint": said, f"{RUN}.dataset.staging": "none", "slurm.pools": ["training"]})
+    assert [each.path for each in plan.findings if each.rule == "sidecar-cannot"] == [
+        "gpucluster:training.runs[0].pool"
+    ]
 
 
 def test_a_pod_without_memory_for_it_is_refused() -> None:
