@@ -94,7 +94,7 @@ def _run(
     efa = pool.efa if isinstance(pool, AwsPoolPlan) else 0
     cpu, memory = pod_share(pool.allocatable_cpu_millicores, pool.allocatable_memory_mib, 1, 1)
     model, gpus = catalogue.models.get(run.model) if run.model is not None else None, run.nodes * pool.gpus_per_node
-    saved = saving(run.checkpoint) if run.checkpoint else None
+    saved = saving(run.checkpoint, run.framework) if run.checkpoint else None
     training = _training(run, pool.gpu, gpus, model, failures) if model and pool.gpu else None
     expected = _forecast(run, saved, pool, model, training, storage, switching, price) if model and training else None
     return RunPlan(

@@ -45,6 +45,7 @@ PROGRAM = Particulars(
         Row(r"(.*/)?tritonserver", triton.run, port=triton.port),
         Row(r".*", gate.run, container="gate"),
         Row(r".*", staging.run, container="stage"),
+        Row(r".*", saves.beside, container="saves"),
         Row(r".*", follow_up.run, container="ask"),
         Row(r".*", follow_up.run, container="expire"),
         Row(r".*", scripts.run, container="run-watch"),

@@ -27,6 +27,14 @@ class Checkpoint(Section):
         Field(description="how often the newest checkpoint is verified and copied to the object store; None = never"),
     ] = None
 
+    sidecar: Annotated[
+        bool,
+        Field(
+            description="a container beside the ranks hashes complete checkpoints of any framework, copies them from "
+            "the local disks, and keeps the last ones"
+        ),
+    ] = False
+
     @model_validator(mode="after")
     def _each_place_is_rarer(self) -> Self:
         problems = []

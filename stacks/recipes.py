@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from components.training import launch as launching
+from components.training.copier import FILES, copier_files
 from components.training.launch import Launch
 from components.training.recipe import Places, Recipe
 from components.training.saving import CHECKPOINTS, DATA, LOCAL
@@ -32,6 +33,8 @@ def started(run: RunPlan) -> Started:
     files = {launching.DIRECTORY: launch.files} if launch.files else {}
     if run.launch.framework == "reference":
         files[TRAINER] = trainer_files()
+    if run.saving and run.saving.sidecar:
+        files[FILES] = copier_files()
     if run.staging != "none":
         files[SCRIPTS] = staging_files()
     plugin = {"NCCL_NET_PLUGIN": run.net_plugin} if run.net_plugin else {}

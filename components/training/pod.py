@@ -10,6 +10,7 @@ import pulumi
 from components.platform.confinement import confined_values
 from components.platform.pods import SHM, PodShape
 from components.platform.taints import GATE_KEY, GPU_PRODUCT_KEY, POOL_KEY, tolerations
+from components.training import copier
 from components.training.saving import CHECKPOINTS, DATA, LOCAL, grace_seconds, saves, told
 from components.training.staging import PLACE, SCRIPTS, container, name_of
 from monitoring.run_metrics import PORT_NAME, PORT_VARIABLE
@@ -114,6 +115,11 @@ def pod_template(
     if staged:
         worker, script = not first, (config_maps or {})[SCRIPTS]
         before = [container(args.image, args.shape, staged.path, args.staging, args.nodes, script, worker=worker)]
+    shape = args.shape
+    if args.saving and (args.saving.sidecar == "local" or (args.saving.sidecar and first)):
+        shape, beside = copier.shared(shape)
+        files = (config_maps or {})[copier.FILES]
+        before.append(copier.container(args.image, beside, args.saving, args.run, args.nodes, files, first=first))
     placed = affinity(args.run, measured=args.measured, near=network.near if args.nodes > 1 else None)
     return {
         "metadata": {
@@ -152,7 +158,7 @@ def pod_template(
                         if args.metrics_port and first
                         else {}
                     ),
-                    "resources": args.shape.resources(),
+                    "resources": shape.resources(),
                     "securityContext": confined_values(capabilities=network.capabilities),
                     "volumeMounts": [
                         *mounts,
@@ -161,6 +167,7 @@ def pod_template(
                         *(
                             {"name": name, "mountPath": directory, "readOnly": True}
                             for directory, name in (config_maps or {}).items()
+                            if directory != copier.FILES
                         ),
                     ],
                 }

@@ -1,7 +1,7 @@
 """A run's checkpoint directories, and the environment that tells its script (T01)."""
 
 import math
-from typing import Protocol
+from typing import Literal, Protocol
 
 import pulumi
 
@@ -26,6 +26,7 @@ class SaveTimes(Protocol):
 
     With `local` every pod has a directory on its node's own disks to save to, from where a save goes on to the file
     system every `file_system_s`. A save is a directory, whole when it holds `SHA256SUMS`, which is written last.
+    `sidecar` is where a container beside the ranks finds saves to do both with.
     """
 
     @property
@@ -42,6 +43,9 @@ class SaveTimes(Protocol):
 
     @property
     def file_system_s(self) -> int: ...
+
+    @property
+    def sidecar(self) -> Literal["local", "shared"] | None: ...
 
 
 def grace_seconds(saving: SaveTimes) -> int:

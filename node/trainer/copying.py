@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import saves
+import sealing
 from pumping import pumped
 
 COMMON = ("meta.json", ".metadata")
@@ -36,21 +37,21 @@ def copy(source: Path, root: Path, part: int, parts: int) -> Path | None:
     the copy with CorruptError or ValueError, before anything has the name of a save. Raises OSError where the disk is
     full; then nothing is left.
     """
-    step = saves.step_of(source)
-    if step is None:
+    if saves.step_of(source) is None:
         raise ValueError(f"{source} is not a checkpoint")
     target = root / source.name
     if saves.check(target, hashes=False).state == "whole":
         return target
-    place = saves.aside(root, step)
+    place = saves.aside(root, source.name)
     place.mkdir(parents=True, exist_ok=True)
     lines = (source / saves.SUMS).read_text(encoding="utf-8").splitlines()
     known = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
-    own = {name: digest for name, digest in known.items() if not part or name not in COMMON}
+    others = {*COMMON, *sealing.of_first(place)} if part else ()
+    own = {name: digest for name, digest in known.items() if name not in others}
     with ThreadPoolExecutor(COPIERS) as copiers:
         list(copiers.map(lambda name: _copy_file(source / name, place / name, own[name]), own))
     saves.wrote(place, part, own, own)
-    return saves.finish(root, step, parts, replace=False)
+    return saves.finish(root, source.name, parts, replace=False)
 
 
 def _copy_file(source: Path, target: Path, digest: str) -> None:
@@ -100,30 +101,49 @@ def _brought(save: Path, shared: Path, part: int, parts: int) -> list[str]:
 
 
 def main(words: Sequence[str]) -> int:
-    """Rounds until SIGTERM, after which a last one takes the save that the run made when it was told to stop."""
+    """Rounds until SIGTERM, after which a last one takes the save that the run made when it was told to stop.
+
+    With --quiet-seconds the saves are another framework's, which are sealed first; without --local they are sealed
+    where they lie, by the first part alone.
+    """
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--local", type=Path, required=True)
+    parser.add_argument("--local", type=Path)
     parser.add_argument("--shared", type=Path, required=True)
     parser.add_argument("--every-seconds", type=float, required=True)
     parser.add_argument("--keep", type=int, required=True)
     parser.add_argument("--part", type=int, default=int(os.environ.get("RANK", "0")))
+    parser.add_argument("--first", type=int, default=0, help="number of the first part of this pod's role")
     parser.add_argument("--parts", type=int, required=True)
+    parser.add_argument("--quiet-seconds", type=float, help="how long nothing changes in a save before it is sealed")
     asked = parser.parse_args(words)
+    part, local = asked.first + asked.part, asked.local or asked.shared
+    sealer = sealing.Sealer(local, asked.shared, part, asked.quiet_seconds) if asked.quiet_seconds is not None else None
     stop = threading.Event()
     for each in (signal.SIGTERM, signal.SIGINT):
         signal.signal(each, lambda *_: stop.set())
     failed, parent = False, os.getppid()
+    pace = asked.every_seconds if sealer is None else min(asked.every_seconds, asked.quiet_seconds)
+    copied_at = time.monotonic()
     while True:
-        last = _wait(stop, asked.every_seconds, parent)
+        last = _wait(stop, pace, parent)
+        # The first part keeps the pace of copies; the others follow it.
+        due = sealer is None or last or part > 0 or time.monotonic() - copied_at >= asked.every_seconds
         try:
-            said = once(asked.local, asked.shared, part=asked.part, parts=asked.parts, keep=asked.keep)
+            said = sealer.look(last=last) if sealer else []
+            if asked.local and due:
+                copied_at = time.monotonic()
+                said += once(local, asked.shared, part=part, parts=asked.parts, keep=asked.keep)
+            elif not asked.local and part == 0:
+                said += [f"removed {each}" for each in saves.prune(asked.shared, asked.keep)]
             failed = False
         except (OSError, ValueError) as error:
             said, failed = [f"not copied: {error}"], True
         for line in said:
             print(line, flush=True)
-        if last:
+        if last and not (sealer and sealer.waits()):
             return 1 if failed else 0
+        if last:
+            time.sleep(1)
 
 
 def _wait(stop: threading.Event, seconds: float, parent: int) -> bool:

@@ -23,7 +23,8 @@ SUMS = "SHA256SUMS"
 KEEP = "KEEP"
 """An empty file of this name in a save, or of one that begins so, keeps it from being pruned."""
 
-_NAME = re.compile(r"step-(\d+)")
+_NAME = re.compile(r"(?:step|global_step|iter|checkpoint)[-_]?(\d+)")
+"""This trainer's own name, DeepSpeed's, Megatron-LM's, and Hugging Face's; scripts on PyTorch take one of them."""
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 _CHUNK = 1 << 22
 
@@ -44,9 +45,9 @@ class Skipped:
     verdict: Verdict
 
 
-def name_of(step: int) -> str:
-    """The directory of a step; names sort as steps do."""
-    return f"step-{step:09d}"
+def name_of(step: int | str) -> str:
+    """The directory of a step; names sort as steps do. A framework's own name stays."""
+    return step if isinstance(step, str) else f"step-{step:09d}"
 
 
 def step_of(path: Path) -> int | None:
@@ -55,7 +56,7 @@ def step_of(path: Path) -> int | None:
     return int(found[1]) if found else None
 
 
-def aside(root: Path, step: int) -> Path:
+def aside(root: Path, step: int | str) -> Path:
     """Where the save of a step is written before it is whole."""
     return root / f".{name_of(step)}"
 
@@ -66,6 +67,13 @@ def begin(root: Path, step: int) -> Path:
     _remove(place)
     place.mkdir(parents=True)
     return place
+
+
+def forget_asides(root: Path) -> None:
+    """Removes all that is on its way."""
+    for each in root.glob(".*"):
+        if step_of(each.with_name(each.name.removeprefix("."))) is not None:
+            _remove(each)
 
 
 def hash_of(path: Path) -> str:
@@ -86,10 +94,10 @@ def wrote(place: Path, part: int, names: Iterable[str], known: Mapping[str, str]
     for name in sorted(names):
         _sync(place / name)
         lines.append(f"{(known or {}).get(name) or hash_of(place / name)}  {name}\n")
-    _write(place / f".part-{part}", "".join(lines), place)
+    write(place / f".part-{part}", "".join(lines), place)
 
 
-def finish(root: Path, step: int, parts: int, *, replace: bool = True) -> Path | None:
+def finish(root: Path, step: int | str, parts: int, *, replace: bool = True) -> Path | None:
     """The whole save, or None while parts are missing. Several may call it at once; one of them renames it.
 
     A whole save of that step that is there already gives way, or without `replace` stays.
@@ -100,7 +108,7 @@ def finish(root: Path, step: int, parts: int, *, replace: bool = True) -> Path |
         lines = sorted(line for file in files for line in file.read_text(encoding="utf-8").splitlines(keepends=True))
         if not lines:
             raise ValueError(f"{place} has no files, so it cannot be a checkpoint")
-        _write(place / SUMS, "".join(lines), root)
+        write(place / SUMS, "".join(lines), root)
         for file in files:
             file.unlink(missing_ok=True)
         _rename(place, target, replace=replace)
@@ -108,6 +116,26 @@ def finish(root: Path, step: int, parts: int, *, replace: bool = True) -> Path |
         return target if check(target, hashes=False).state == "whole" else None
     _sync(root)
     return target
+
+
+def seal(path: Path) -> bool:
+    """Makes a save of a directory that another program wrote: its files as they are now, hashed. False where one of
+    them changed meanwhile.
+    """
+    before = listed(path)
+    lines = [f"{hash_of(path / name)}  {name}\n" for name, *_ in before]
+    if not lines or listed(path) != before:
+        return False
+    write(path / SUMS, "".join(lines), path.parent)
+    return True
+
+
+def listed(path: Path) -> list[tuple[str, int, int]]:
+    """Files of a save by name, with size and time of the last change."""
+    found = ((str(each.relative_to(path)), each.stat()) for each in path.rglob("*") if each.is_file())
+    return sorted(
+        (name, info.st_size, info.st_mtime_ns) for name, info in found if name != SUMS and not name.startswith(KEEP)
+    )
 
 
 def _rename(place: Path, target: Path, *, replace: bool) -> None:
@@ -214,7 +242,7 @@ def _remove(path: Path) -> None:
     shutil.rmtree(going, ignore_errors=True)
 
 
-def _write(path: Path, text: str, beside: Path) -> None:
+def write(path: Path, text: str, beside: Path) -> None:
     """A file that is whole or not there, and on the disk; until then it lies in a directory `beside`."""
     descriptor, name = tempfile.mkstemp(prefix=".gone-", dir=beside)
     temporary = Path(name)

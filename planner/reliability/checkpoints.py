@@ -6,6 +6,7 @@ A pause is what training stands still for; what is copied on in the background c
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import sqrt
+from typing import Literal
 
 from catalogue.units import SECONDS_PER_HOUR, SECONDS_PER_MINUTE
 from settings.checkpoints import Checkpoint
@@ -19,7 +20,8 @@ class Saving:
 
     With `local` each node saves its part to its own disks, and the shared file system has a save every
     `file_system_s`, until which it may take it; otherwise training waits for the file system. The newest save goes on
-    to the object store every `object_store_s`, None for never.
+    to the object store every `object_store_s`, None for never. `sidecar` says where a container beside the ranks finds
+    saves of their framework to seal, None without one.
     """
 
     every_s: int
@@ -28,10 +30,14 @@ class Saving:
     local: bool
     file_system_s: int
     object_store_s: int | None = None
+    sidecar: Literal["local", "shared"] | None = None
 
 
-def saving(checkpoint: Checkpoint) -> Saving:
-    """The stack file's minutes and hours in seconds, one at least."""
+def saving(checkpoint: Checkpoint, framework: str) -> Saving:
+    """The stack file's minutes and hours in seconds, one at least. Megatron keeps two sets of saves, one on local disks
+    that it alone can read, and writes the other to the file system itself.
+    """
+    own_disks = checkpoint.local and framework not in ("megatron", "nemo")
     every_s, file_system_s = (
         max(1, round(minutes * SECONDS_PER_MINUTE))
         for minutes in (checkpoint.every_minutes, checkpoint.on_file_system_minutes)
@@ -44,6 +50,7 @@ def saving(checkpoint: Checkpoint) -> Saving:
         local=checkpoint.local,
         file_system_s=file_system_s,
         object_store_s=hours and hours * SECONDS_PER_HOUR,
+        sidecar=("local" if own_disks else "shared") if checkpoint.sidecar else None,
     )
 
 

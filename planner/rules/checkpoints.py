@@ -5,13 +5,14 @@ from math import ceil
 
 from catalogue.units import HOURS_PER_DAY, SECONDS_PER_HOUR
 from planner.cost.stack import fsx_service
-from planner.draft import AwsDraft, Draft, rule, warning
+from planner.draft import AwsDraft, Draft, MetalDraft, rule, warning
 from planner.findings import Observation
 from planner.reliability.checkpoints import Saving
-from planner.rules.known import stored
+from planner.rules.known import impossible, runs, stored
 from planner.storage import fsx, tiers
 from planner.storage.need import local_write_seconds, shared_write_gb_per_s
 from planner.storage.types import FILE_SYSTEMS, RunStorage, StoragePlan
+from settings.workloads import TrainingRun
 
 
 def _saving(draft: Draft) -> Iterator[tuple[str, RunStorage, Saving, StoragePlan]]:
@@ -130,6 +131,60 @@ def checkpoint_object_copy(_: Draft, run: RunStorage, saving: Saving, storage: S
             "keep": str(saving.keep),
         },
     )
+
+
+@rule(
+    "S05",
+    each=runs,
+    formula="checkpoint.sidecar: another framework than reference, launcher torchrun, api v1, no Slurm, fixed nodes "
+    "with local; the pod has 2 cores and 4 GiB beside shmGib at least: it takes an eighth, up to 4, and 2 GiB",
+    source="Kubernetes documentation, Sidecar Containers; node/trainer/sealing.py",
+)
+def sidecar_cannot(draft: Draft, run: TrainingRun) -> Iterable[Observation]:
+    """The container that seals and copies saves knows its pod's part, and is no second copier."""
+    saves = run.checkpoint
+    if saves is None or not saves.sidecar:
+        return
+    moves = saves.local and run.elastic is not None
+    slurm = isinstance(draft, MetalDraft) and run.pool in draft.settings.slurm.pools
+    lacking = {
+        "framework": (run.framework == "reference", "the bundled trainer does the same itself", "take another"),
+        "launcher": (run.launcher == "mpi", "parts are told apart by the training operator", "set it to torchrun"),
+        "api": (run.api == "v2", "parts are told apart by the training operator's index", "set it to v1"),
+        "pool": (slurm, "batch scripts of Slurm start no container beside the ranks", "take another"),
+        "elastic": (moves, "nobody knows of how many parts a save is whose nodes come and go", "remove it"),
+    }
+    yield from impossible("checkpoint.sidecar", lacking, "remove checkpoint.sidecar")
+    planned = draft.runs.get(run.name)
+    if planned is not None and (
+        planned.pod.cpu_millicores < 2000 or planned.pod.memory_mib - planned.pod.shm_mib < 4096
+    ):
+        yield Observation(
+            path="checkpoint.sidecar",
+            sentence=f"it takes a core and 2 GiB of a pod that has {planned.pod.cpu_millicores // 1000} cores and "
+            f"{(planned.pod.memory_mib - planned.pod.shm_mib) // 1024} GiB beside shmGib",
+            remedy="remove it, or take larger nodes or a smaller shmGib",
+        )
+
+
+@warning(
+    "T01 S05",
+    each=runs,
+    formula="framework megatron, nemo or deepspeed with objectStoreHours or followUps: checkpoint.sidecar",
+    source="components/training/backup.py and node/follow_up/ask.py look for SHA256SUMS, which these do not write",
+)
+def saves_without_hashes(_: Draft, run: TrainingRun) -> Iterable[Observation]:
+    """What takes a run's newest whole save finds none where nobody hashes them."""
+    saves = run.checkpoint
+    if saves is None or saves.sidecar or run.framework not in ("megatron", "nemo", "deepspeed"):
+        return
+    if saves.object_store_hours is not None or run.follow_ups:
+        yield Observation(
+            path="checkpoint.sidecar",
+            sentence=f"{run.framework} writes no SHA256SUMS, so that no checkpoint is taken for complete: none goes to "
+            "the object store or to a follow-up",
+            remedy="set it to true, or let the script write SHA256SUMS at the end of each",
+        )
 
 
 def _bottleneck(run: RunStorage, storage: StoragePlan) -> str:

@@ -49,7 +49,7 @@ def run_io(run: TrainingRun, models: Mapping[str, Model], datasets: Mapping[str,
     return replace(
         asked,
         checkpoint_gb=checkpoint_gb(trained, run.precision),
-        saving=saving(checkpoint),
+        saving=saving(checkpoint, run.framework),
     )
 
 

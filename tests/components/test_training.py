@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from components.platform.pods import PodNetwork, PodShape
-from components.training import run_monitor
+from components.training import copier, run_monitor
 from components.training.job import RunData, TrainingJob
 from components.training.pod import affinity, recorder
 from components.training.staging import SCRIPTS, staging_files
@@ -18,6 +18,7 @@ from planner.reliability.checkpoints import Saving
 from tests.components.samples import built, job_args
 
 SAVING = Saving(every_s=900, within_s=60, keep=3, local=False, file_system_s=900)
+WHOLE = PodShape(gpus=8, cpu_millicores=24_000, memory_mib=9000, shm_mib=9)
 
 
 def job(**changes: Any) -> dict[str, Any]:
@@ -144,6 +145,48 @@ def test_local_saves_go_to_the_nodes_own_disks_and_on_to_the_file_system_t01() -
     with pytest.raises(ValueError, match="sft: checkpoints go to the nodes' local disks first; pass local"):
         job(saving=saving)
     assert [each for each in pod(saving=SAVING, local=disks)["volumes"] if each["name"] == "local"] == []
+
+
+def test_a_container_beside_the_ranks_seals_and_copies_saves_of_any_framework_s05() -> None:
+    """A native side-car, after what stages data; the pod is as large as without it."""
+    files = {copier.FILES: {"copying.py": ""}}
+    saving, disks = (
+        replace(SAVING, sidecar="local", local=True, file_system_s=1800),
+        {"hostPath": {"path": "/mnt/scratch"}},
+    )
+    for role, first in (("Master", "0"), ("Worker", "1")):
+        replicas = job(saving=saving, local=disks, files=files, nodes=4, shape=WHOLE)["pytorchReplicaSpecs"]
+        said = replicas[role]["template"]["spec"]
+        (beside,) = said["initContainers"]
+        assert (beside["name"], beside["restartPolicy"]) == ("saves", "Always")
+        assert beside["args"] == [
+            "--shared=/checkpoints",
+            "--local=/local-checkpoints",
+            "--every-seconds=1800",
+            "--quiet-seconds=60",
+            "--keep=3",
+            "--parts=4",
+            "--part=$(REPLICA_INDEX)",
+            f"--first={first}",
+        ]
+        assert [each["mountPath"] for each in beside["volumeMounts"]] == [
+            "/checkpoints",
+            "/local-checkpoints",
+            copier.FILES,
+        ]
+        (ranks,) = said["containers"]
+        assert copier.FILES not in [each["mountPath"] for each in ranks["volumeMounts"]]
+        assert [each["resources"]["requests"]["cpu"] for each in (beside, ranks)] == ["3", "21000m"]
+        assert [each["resources"]["limits"]["memory"] for each in (beside, ranks)] == ["2048Mi", "6952Mi"]
+
+
+def test_where_saves_are_shared_the_first_pod_alone_seals_them_s05() -> None:
+    files, saving = {copier.FILES: {"copying.py": ""}}, replace(SAVING, sidecar="shared")
+    replicas = job(saving=saving, files=files, nodes=4, shape=WHOLE)["pytorchReplicaSpecs"]
+    (beside,) = replicas["Master"]["template"]["spec"]["initContainers"]
+    assert "--parts=1" in beside["args"]
+    assert not [each for each in beside["args"] if each.startswith("--local")]
+    assert "initContainers" not in replicas["Worker"]["template"]["spec"]
 
 
 def test_nccl_keeps_its_defaults_nc01_nc02_nc03_nc04_nc05_nc06_nc07_nc08_nc09_nc10() -> None:

@@ -47,12 +47,16 @@ def states(site: Rehearsed) -> dict[str, str | None]:
     return {name: each["metadata"]["labels"].get(GATE_KEY) for name, each in nodes(site).items()}
 
 
-def verdict(site: Rehearsed, node: str) -> dict[str, Any]:
+def verdict_of(site: Rehearsed, pool: str, node: str) -> dict[str, Any]:
     """What is kept of a node's measurement."""
-    kept = site.kube.get("v1", "ConfigMap", f"gate-{POOL}-verdicts", WHERE)
+    kept = site.kube.get("v1", "ConfigMap", f"gate-{pool}-verdicts", WHERE)
     assert kept is not None
     found: dict[str, Any] = json.loads(kept["data"][node])
     return found
+
+
+def verdict(site: Rehearsed, node: str) -> dict[str, Any]:
+    return verdict_of(site, POOL, node)
 
 
 def gate_job(site: Rehearsed) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -39,23 +39,27 @@ ASKED = {"cpu": "8", "memory": "80Gi", **GPUS}
 
 @pytest.fixture(scope="module")
 def kube(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kube]:
-    """A control plane with Volcano's scheduler as the program configures it, eight nodes and their HyperNodes."""
-    home = tmp_path_factory.mktemp("near")
+    """Eight nodes and their HyperNodes."""
+    fabric = [node(name, leaf) for leaf, names in LEAVES.items() for name in names]
+    with scheduled(tmp_path_factory.mktemp("near"), [*fabric, *tree()], near=True) as made:
+        yield made
+
+
+@contextmanager
+def scheduled(home: Path, objects: Iterable[Mapping[str, Any]], *, near: bool = False) -> Iterator[Kube]:
+    """A control plane with these objects and Volcano's scheduler as the program configures it."""
     tools = ensure(["etcd", "kubernetes", "kwok", "volcano"])
-    plane = ControlPlane(home / "plane", "near", "us-east-2", NOWHERE, tools)
+    plane = ControlPlane(home / "plane", home.name, "us-east-2", NOWHERE, tools)
     plane.start()
     try:
         made = plane.kube()
         for path in crds("volcano"):
             made.create(yaml.safe_load(path.read_text()))
-        for leaf, names in LEAVES.items():
-            for name in names:
-                made.create(node(name, leaf))
-        for each in tree():
+        for each in objects:
             until(partial(taken, made, each), f"{each['metadata']['name']} to be taken")
         account = ("v1", "ServiceAccount", "default", "default")
         until(lambda: made.get(*account), "the account that pods have by themselves")
-        with volcano(home, Path(tools["vc-scheduler"]), plane.admin_kubeconfig):
+        with volcano(home, Path(tools["vc-scheduler"]), plane.admin_kubeconfig, near=near):
             queue = ("scheduling.volcano.sh/v1beta1", "Queue", "default")
             until(lambda: made.get(*queue), "Volcano's own queue")
             # Its controllers, which are not here, open it.
@@ -66,10 +70,10 @@ def kube(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kube]:
 
 
 @contextmanager
-def volcano(home: Path, program: Path, kubeconfig: Path) -> Iterator[None]:
+def volcano(home: Path, program: Path, kubeconfig: Path, *, near: bool) -> Iterator[None]:
     """Volcano's scheduler runs."""
     configuration = home / "scheduler.conf"
-    configuration.write_text(scheduler_config(near=True))
+    configuration.write_text(scheduler_config(near=near))
     words = [
         str(program),
         f"--kubeconfig={kubeconfig}",

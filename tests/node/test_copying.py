@@ -202,7 +202,7 @@ def test_the_last_save_is_taken_when_it_is_told_to_stop(places: tuple[Path, Path
         [sys.executable, str(trainer / "copying.py"), *map(str, words)], stdout=subprocess.PIPE, text=True
     )
     try:
-        _until_it_handles_signals(process.pid)
+        until_it_handles_signals(process.pid)
         save(local, 2)
         process.send_signal(signal.SIGTERM)
         out, _ = process.communicate(timeout=60)
@@ -213,7 +213,7 @@ def test_the_last_save_is_taken_when_it_is_told_to_stop(places: tuple[Path, Path
     assert saves.newest([shared])[0] == shared / saves.name_of(2)
 
 
-def _until_it_handles_signals(pid: int) -> None:
+def until_it_handles_signals(pid: int) -> None:
     """The kernel says which signals a process catches; SIGTERM is the fifteenth."""
     for _ in range(6000):
         status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")

@@ -6,6 +6,8 @@ import pytest
 
 from components.platform.network_rules import Reach, internet
 from stacks import aws, metal
+from stacks.aws_storage import InstanceStore
+from stacks.metal_storage import Scratch
 from stacks.platform import Connections
 from tests.stacks.test_machines_told import planned
 
@@ -46,3 +48,9 @@ def test_the_object_store_is_reached_at_the_port_of_its_address(endpoint: str, p
     assert site.object_store
     store = replace(site.object_store, endpoint=endpoint)
     assert metal.connections(site, store).objects.ports == [port]
+
+
+def test_what_lies_on_a_nodes_own_disks_goes_with_its_pod_s07() -> None:
+    """An emptyDir is the pod's: the kubelet deletes it with it, staged data and local saves alike."""
+    assert InstanceStore().volume(7) == {"emptyDir": {}}
+    assert Scratch().volume(7) == {"emptyDir": {"sizeLimit": "7G"}}
