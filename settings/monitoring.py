@@ -92,8 +92,8 @@ class Monitoring(Section):
     file_system: Annotated[
         bool,
         Field(
-            description="true = rates and filling of Lustre as its servers tell: of FSx by CloudWatch, which charges each"
-            " query, of servers in the inventory by themselves; false = what the nodes' mounts say"
+            description="true = rates and filling of Lustre as its servers tell: of FSx by CloudWatch, which charges"
+            " each query, of servers in the inventory by themselves; false = what the nodes' mounts say"
         ),
     ] = False
     isolation: Isolation | None = Field(
