@@ -55,8 +55,8 @@ def test_a_route_has_a_name_and_its_part_of_the_limit(service: dict[str, Any], e
 def test_the_plan_says_how_much_more_pods_that_load_adds_let_through() -> None:
     """Each counts by itself, and lets half of the limit through."""
     said = []
-    for more in ({}, {"maxReplicas": 6}):
-        plan = planned("dev", opened(**more))
+    for gateway in (GATEWAY, {**GATEWAY, "maxReplicas": 6}):
+        plan = planned("dev", {**opened(), "serving.gateway": gateway})
         said.append(dict(service_facts(plan.services["llama-3-8b"], plan.pools["inference"], plan.gateway))["open to"])
     assert said[0] == "10.0.0.0/8 at https://llama-3-8b.llm.example.com, 600 requests a minute"
     assert said[1] == f"{said[0]}, 1,800 when load has made 6 pods of the gateway"
