@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pulumi
-import pulumi_kubernetes as k8s
 
 from components._base import Component
 from components.aws.pod_identity import PodIdentity, PodIdentityArgs, statement_document
+from components.platform.accounts import service_account
 from components.platform.node_files import node_files
-from components.platform.scripted import Script, metrics_service, scripted
+from components.platform.scripted import Script, scripted
 
 NAME = "file-system"
 SCRIPTS = "/opt/gpucluster/file-system"
@@ -55,15 +55,6 @@ class FileSystemRates(Component):
 
     def __init__(self, name: str, args: FileSystemRatesArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
-        core = k8s.core.v1
-        account = core.ServiceAccount(
-            self.named("account"),
-            core.ServiceAccountInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name=NAME, namespace=args.namespace),
-                automount_service_account_token=False,
-            ),
-            self.child(),
-        )
         identity = PodIdentity(
             self.named("identity"),
             PodIdentityArgs(
@@ -96,6 +87,6 @@ class FileSystemRates(Component):
             memory="128Mi",
             port=PORT,
         )
-        scripted(self, NAME, args.namespace, identity.service_account, script, [account, *args.after])
-        metrics_service(self, NAME, args.namespace, LABELS, PORT)
+        account = service_account(self, NAME, args.namespace, identity.service_account)
+        scripted(self, NAME, args.namespace, account, script, args.after)
         self.register_outputs({})

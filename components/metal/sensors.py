@@ -14,7 +14,7 @@ import pulumi_kubernetes as k8s
 
 from components._base import Component
 from components.platform.node_files import node_files
-from components.platform.scripted import SECRETS, Script, metrics_service, scripted
+from components.platform.scripted import SECRETS, Script, scripted
 
 NAME = "sensors"
 SCRIPTS = "/opt/gpucluster/sensors"
@@ -96,7 +96,6 @@ class Sensors(Component):
             on_control_plane=True,
         )
         scripted(self, NAME, args.namespace, account.metadata.name.apply(str), script, args.after)
-        metrics_service(self, NAME, args.namespace, LABELS, PORT)
         self.register_outputs({"controllers": len(args.controllers)})
 
 

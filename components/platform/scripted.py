@@ -50,7 +50,8 @@ def scripted(
     script: Script,
     after: Sequence[pulumi.Resource] = (),
 ) -> k8s.apps.v1.Deployment:
-    """Register the ConfigMap and the Deployment `name` of one pod as children of `owner`, which runs as `account`.
+    """Register the ConfigMap and the Deployment `name` of one pod as children of `owner`, which runs as `account`, and
+    a Service of its labels where it answers at a port.
 
     There is never a second one beside it, not even for a moment.
     """
@@ -80,6 +81,19 @@ def scripted(
     ]
     if script.secret:
         volumes.append(core.VolumeArgs(name="secret", secret=core.SecretVolumeSourceArgs(secret_name=script.secret)))
+    if script.port:
+        core.Service(
+            owner.named("service"),
+            core.ServiceInitArgs(
+                metadata=meta(name=name, namespace=namespace, labels=script.labels),
+                spec=core.ServiceSpecArgs(
+                    cluster_ip="None",
+                    selector=script.labels,
+                    ports=[core.ServicePortArgs(name=METRICS, port=script.port, target_port=METRICS)],
+                ),
+            ),
+            owner.child(),
+        )
     placed = script.on_control_plane
     pod = core.PodSpecArgs(
         service_account_name=account,
@@ -105,23 +119,4 @@ def scripted(
             depends_on=list(after),
             custom_timeouts=pulumi.CustomTimeouts(delete=script.patience) if script.patience else None,
         ),
-    )
-
-
-def metrics_service(
-    owner: Component, name: str, namespace: pulumi.Input[str], labels: Mapping[str, str], port: int
-) -> None:
-    """Register a Service of the pods with `labels` as a child of `owner`; its port, called METRICS, serves /metrics."""
-    core = k8s.core.v1
-    core.Service(
-        owner.named("service"),
-        core.ServiceInitArgs(
-            metadata=k8s.meta.v1.ObjectMetaArgs(name=name, namespace=namespace, labels=labels),
-            spec=core.ServiceSpecArgs(
-                cluster_ip="None",
-                selector=labels,
-                ports=[core.ServicePortArgs(name=METRICS, port=port, target_port=METRICS)],
-            ),
-        ),
-        owner.child(),
     )

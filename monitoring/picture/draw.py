@@ -11,7 +11,7 @@ from planner.faces.page.elements import Child, Markup, box, drawing, element, la
 from planner.faces.page.style import SERIES
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 92.0, 10.0, 8.0, 20.0
-_TICKS = 4
+_TICKS, _LETTER = 4, 6.4
 _TIMES = (15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200)
 _NARROW = 450
 _LEGEND = 12
@@ -57,7 +57,7 @@ def _bars(id_: str, panel: Panel, series: Sequence[Series], size: tuple[float, f
     width, height = size
     shown = list(series)[: max(1, int(height // (_BAR + _GAP)))]
     most = panel.most or max((each.last for each in shown), default=1.0) or 1.0
-    left = min(0.55 * width, 14 + 6.4 * max(len(each.name) for each in shown))
+    left = min(0.55 * width, 14 + _LETTER * max(len(each.name) for each in shown))
     room = width - left - 78
     shapes: list[Child] = []
     for index, each in enumerate(shown):
@@ -98,25 +98,26 @@ def _curves(id_: str, panel: Panel, series: Sequence[Series], stretch: Stretch, 
     lines = _stacked(series) if panel.stacked else [(each, each.points) for each in series]
     tops = [value for _, points in lines for _, value in points]
     low, high = _scale(panel, series, tops)
+    ticks = [low + (high - low) * tick / _TICKS for tick in range(_TICKS + 1)]
+    left = max(_LEFT, 8 + _LETTER * max(len(written(each, panel.unit)) for each in ticks))
 
     def across(at: float) -> float:
-        return _LEFT + (at - stretch.start) / (stretch.end - stretch.start) * (width - _LEFT - _RIGHT)
+        return left + (at - stretch.start) / (stretch.end - stretch.start) * (width - left - _RIGHT)
 
     def up(value: float) -> float:
         return height - _BOTTOM - (value - low) / (high - low) * (height - _TOP - _BOTTOM)
 
     shapes: list[Child] = []
-    for tick in range(_TICKS + 1):
-        value = low + (high - low) * tick / _TICKS
-        shapes.append(line(_LEFT, up(value), width - _RIGHT, up(value), class_="grid" if tick else "axis"))
-        shapes.append(label(_LEFT - 6, up(value) + 4, written(value, panel.unit), "end", class_="soft"))
+    for tick, value in enumerate(ticks):
+        shapes.append(line(left, up(value), width - _RIGHT, up(value), class_="grid" if tick else "axis"))
+        shapes.append(label(left - 6, up(value) + 4, written(value, panel.unit), "end", class_="soft"))
     for tick in range(0, _TICKS + 1, 2 if width < _NARROW else 1):
         at = stretch.start + (stretch.end - stretch.start) * tick / _TICKS
         anchor = "start" if tick == 0 else "end" if tick == _TICKS else "middle"
         shapes.append(label(across(at), height - 4, _clock(at, stretch), anchor, class_="soft"))
     for bound, colour in ((panel.bounds.warn, "warning"), (panel.bounds.bad, "error")):
         if bound is not None and low <= bound <= high:
-            shapes.append(line(_LEFT, up(bound), width - _RIGHT, up(bound), class_=f"bound {colour}"))
+            shapes.append(line(left, up(bound), width - _RIGHT, up(bound), class_=f"bound {colour}"))
     for index, (each, points) in enumerate(lines):
         style = "reference" if each.reference else f"curve s{index % SERIES}"
         places = [(across(at), up(value)) for at, value in points]

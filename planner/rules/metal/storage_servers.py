@@ -218,7 +218,7 @@ def rates_without_servers(draft: MetalDraft) -> Iterable[Observation]:
     somebody else's file system has no way to its servers.
     """
     asked = draft.settings.monitoring is not None and draft.settings.monitoring.file_system
-    if asked and (draft.site is None or draft.site.lustre is None):
+    if asked and not (draft.site and draft.site.lustre and draft.site.lustre.servers):
         yield Observation(
             path="monitoring.fileSystem",
             sentence="it reads servers of Lustre, and the inventory has none that the program makes",

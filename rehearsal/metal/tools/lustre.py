@@ -15,7 +15,6 @@ import re
 import time
 from typing import Any
 
-from rehearsal.metal.tools import zfs
 from rehearsal.metal.tools.machine import absent, called, complain, facts, lasting, until_boot, version
 
 DEFAULTS = {
@@ -77,6 +76,8 @@ def _set(pairs: list[str]) -> int:
 
 def _shown(pattern: str) -> int:
     """A parameter of the targets that are mounted here. They are quiet: an OST reads a MB each second."""
+    from rehearsal.metal.tools import zfs
+
     kind, _, parameter = pattern.split(".")
     with until_boot() as state:
         sources = [str(each["What"]).partition("/") for _, each in _active(state) if each.get("Type") == "lustre"]

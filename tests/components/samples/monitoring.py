@@ -56,7 +56,12 @@ SAMPLES: Mapping[str, Make] = {
     "monitors": lambda opts: Monitors(
         "sample",
         MonitorsArgs(
-            targets=[Target(name="scheduler", namespace="gangs", labels={"app": "scheduler"})], every_s=45, after=done()
+            targets=[
+                Target(name="scheduler", namespace="gangs", labels={"app": "scheduler"}),
+                Target(name="files", namespace="monitoring", machines=["10.0.0.1:9292", "10.0.0.2:9292"]),
+            ],
+            every_s=45,
+            after=done(),
         ),
         opts,
     ),

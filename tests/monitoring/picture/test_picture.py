@@ -97,6 +97,14 @@ def test_the_axis_is_the_panels_and_holds_what_is_drawn() -> None:
     assert ">200 °C<" in beyond
 
 
+def test_no_label_of_the_axis_is_cut_off() -> None:
+    """Each ends before the axis, and has some six pixels for a letter."""
+    picture = drawn(panel(unit=Unit.TOKENS_PER_USD), rows=[(A, points(0, 400_000))])
+    found = re.findall(r'<text x="([\d.]+)"[^>]*>([^<]*tokens/USD)<', picture)
+    assert [said for _, said in found] == [f"{each} tokens/USD" for each in ("0", "100k", "200k", "300k", "400k")]
+    assert min(float(end) - 6 * len(said) for end, said in found) >= 0
+
+
 def heights(picture: str) -> list[float]:
     """The last point of every curve, from the top."""
     return [float(each) for each in re.findall(r' ([\d.]+)" class="curve', picture)]
