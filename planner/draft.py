@@ -89,7 +89,7 @@ class AwsDraft(Draft):
 
 @dataclass(frozen=True, kw_only=True)
 class MetalDraft(Draft):
-    """A draft of a stack on on-premises racks."""
+    """A draft of a stack on premises."""
 
     hardware_key = "server"
     installs = metal_charts

@@ -1,4 +1,4 @@
-"""Ceph on on-premises servers."""
+"""Ceph on premises."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,4 +1,4 @@
-"""Ceph on on-premises servers."""
+"""Ceph on premises."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Lustre on on-premises servers."""
+"""Lustre on premises."""
 
 import pytest
 from hypothesis import given
