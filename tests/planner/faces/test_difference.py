@@ -78,3 +78,10 @@ def test_what_a_change_ends_is_the_first_line() -> None:
     planned_before, after = planned("dev"), planned("dev", {"training.runs.0.nodes": 1})
     shown = printed(difference_text("dev", difference(planned_before, after), after)).splitlines()
     assert shown[1].strip().startswith("run llama-3-8b-sft stops: ")
+
+
+def test_a_name_is_not_broken_at_80_columns() -> None:
+    """C17: gangs.mistral-lora.memoryGbPerGpu stands on one line."""
+    changed = planned(changes={"training.runs.0.name": "mistral-lora"})
+    shown = printed(difference_text("dev", difference(planned(), changed), changed), 80)
+    assert any(line.split()[0] == "gangs.mistral-lora.memoryGbPerGpu" for line in shown.splitlines() if line.strip())
