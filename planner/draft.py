@@ -45,7 +45,7 @@ class AwsDraft(AwsPlan, Draft):
 
 @dataclass(frozen=True, kw_only=True)
 class MetalDraft(MetalPlan, Draft):
-    """A draft of a stack on on-premises racks."""
+    """A draft of a stack on premises."""
 
     hardware_key = "server"
 

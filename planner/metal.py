@@ -1,4 +1,4 @@
-"""The plan of a stack on on-premises racks."""
+"""The plan of a stack on premises."""
 
 from collections.abc import Iterable
 from dataclasses import replace

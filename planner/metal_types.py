@@ -21,7 +21,7 @@ from planner.types import Plan
 
 @dataclass(frozen=True, kw_only=True)
 class MetalPlan(Plan):
-    """The plan of a stack on on-premises racks. `fabric` is None where no nodes join one or it cannot be built,
+    """The plan of a stack on premises. `fabric` is None where no nodes join one or it cannot be built,
     `networks` are those beside it; `storage` is None where the row of its servers is not known, `cloud` where AWS rents
     no such nodes, and `site` where the stack file names no machines. `above` are switches over machines that are named.
     `slurm` is there where the stack file names pools for it.

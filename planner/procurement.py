@@ -134,6 +134,7 @@ def requests(needs: Iterable[QuotaNeed]) -> dict[str, float]:
 _WIDE = 1.5
 """A price whose high end is so many times its low end is an order of magnitude, not a quotation."""
 _MANY_USD = 100
+_CENT = 0.01
 
 
 class Status(StrEnum):
@@ -246,4 +247,6 @@ def _note(line: BomLine) -> str:
 
 def _usd(amount: float) -> str:
     """Cents only where there are few dollars."""
+    if 0 < amount < _CENT:
+        return f"{amount:.2g}"
     return f"{amount:,.0f}" if amount >= _MANY_USD else f"{amount:,.2f}"

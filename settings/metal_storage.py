@@ -1,4 +1,4 @@
-"""Storage on-premises servers: Lustre or Ceph, and NFS for homes."""
+"""Storage on premises: Lustre or Ceph, and NFS for homes."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self

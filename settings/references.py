@@ -94,7 +94,7 @@ def across_sections(data: Any) -> list[Problem]:
             problem
             for index, experiment in experiments.items()
             for problem in (
-                *_run(runs, ("training", "experiments", index, "run"), experiment.get("run")),
+                *_named(runs, ("training", "experiments", index, "run"), experiment.get("run"), "run"),
                 *_queue(queues, ("training", "experiments", index, "queue"), experiment.get("queue", "experiments")),
             )
         ),
@@ -188,9 +188,8 @@ def _sourceless(platform: Any, datasets: Mapping[int, Mapping[str, Any]]) -> Ite
 
 def _dataset(datasets: Mapping[int, Mapping[str, Any]], path: Path, wanted: Any) -> Iterable[Problem]:
     name = wanted.get("name") if isinstance(wanted, Mapping) else None
-    if isinstance(name, str) and name not in _names(datasets):
-        for where, sentence in _unknown(path, name, "dataset", _names(datasets)):
-            yield where, f"{sentence}; training.datasets lists the datasets"
+    for where, sentence in _named(datasets, path, name, "dataset"):
+        yield where, f"{sentence}; training.datasets lists the datasets"
 
 
 def _missing_role(pools: Mapping[int, Mapping[str, Any]]) -> Iterable[Problem]:
@@ -215,13 +214,12 @@ def _pool(pools: Mapping[int, Mapping[str, Any]], path: Path, name: Any, role: s
 
 
 def _queue(queues: Mapping[int, Mapping[str, Any]], path: Path, name: Any) -> Iterable[Problem]:
-    if isinstance(name, str) and queues and name not in _names(queues):
-        yield from _unknown(path, name, "queue", _names(queues))
+    return _named(queues, path, name, "queue") if queues else ()
 
 
-def _run(runs: Mapping[int, Mapping[str, Any]], path: Path, name: Any) -> Iterable[Problem]:
-    if isinstance(name, str) and name not in _names(runs):
-        yield from _unknown(path, name, "run", _names(runs))
+def _named(entries: Mapping[int, Mapping[str, Any]], path: Path, name: Any, kind: str) -> Iterable[Problem]:
+    if isinstance(name, str) and name not in _names(entries):
+        yield from _unknown(path, name, kind, _names(entries))
 
 
 def _named_like_runs(

@@ -1,4 +1,4 @@
-"""A GPU cluster on on-premises machines: control plane, network, nodes and storage, in the order of their needs."""
+"""A GPU cluster on premises: control plane, network, nodes and storage, in the order of their needs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

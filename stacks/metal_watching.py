@@ -1,4 +1,4 @@
-"""Monitoring of an on-premises cluster: logs go to the site's log store, and the control plane is scraped."""
+"""Monitoring of an on-premises cluster: logs go to the site's Loki, and the control plane is scraped."""
 
 from dataclasses import dataclass
 

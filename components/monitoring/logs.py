@@ -51,7 +51,7 @@ def fluent_bit_values(
 ) -> dict[str, Any]:
     """Values of the `fluent-bit` chart: pods of `account` send what they read to `outputs`, sections of its own
     configuration, in which ${NODE_NAME} is the node's. It runs on every node, whatever its taints, before what makes a
-    node full. On on-premises control-plane nodes `audit` are the files of the API server's audit log.
+    node full. On control-plane nodes on premises, `audit` are the files of the API server's audit log.
     """
     return {
         "serviceAccount": {"name": account},

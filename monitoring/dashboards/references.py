@@ -73,7 +73,7 @@ class StorageReference:
 @dataclass(frozen=True, kw_only=True)
 class References:
     """A stack as planned, by name. `usd_per_hour` is what all of it is expected to cost, `budget_usd_per_hour` what it
-    may; `facility_kw` what the room gives on on-premises racks, `pue` with how much of it beside the machines. `rates`:
+    may; `facility_kw` what the room gives on premises, `pue` with how much of it beside the machines. `rates`:
     the servers of the shared file system are asked for theirs.
     """
 

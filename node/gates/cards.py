@@ -60,9 +60,9 @@ def domains(text: str) -> set[str]:
             blocks[-1][name] = value.strip()
     if not blocks:
         last = text.strip().splitlines()[-1:] or ["nothing"]
-        raise UnreadableError(f"fi_info finds no device of provider efa: it says {last[0][:160]!r}")
+        raise UnreadableError(f"fi_info finds no device of provider efa; its output: {last[0][:160]!r}")
     if any(field not in blocks[-1] for field in _FIELDS):
-        raise UnreadableError("fi_info ended early: its last block is cut")
+        raise UnreadableError("fi_info ended early: its last block is incomplete")
     return {each["domain"].removesuffix("-rdm") for each in blocks if each["provider"] == "efa" and "domain" in each}
 
 

@@ -249,7 +249,7 @@ def between(asked: argparse.Namespace, tests: list[tuple[str, int, int]]) -> int
         there = [each for each in tests if 1 < each[1] <= len(well)]
         status = start(well.index(asked.index) * gpus, len(well) * gpus, gpus, place, there)
     else:
-        print(f"{len(well)} of {nodes} nodes passed and arrived", flush=True)
+        print(f"{len(well)} of {nodes} nodes passed and took part", flush=True)
     store.set(f"left/{asked.index}", "")
     if asked.index == 0:
         for each in well:

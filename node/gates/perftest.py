@@ -26,7 +26,7 @@ def gbps(text: str) -> float:
     """Average of ib_write_bw --report_gbits, Gb/s."""
     unit, row = _row(text, _BANDWIDTH, "ib_write_bw")
     if unit != "Gb/sec":
-        raise UnreadableError(f"ib_write_bw tells {unit}, not Gb/sec: it was not asked with --report_gbits")
+        raise UnreadableError(f"ib_write_bw reports {unit} instead of Gb/sec: run it with --report_gbits")
     return _number(row, _AVERAGE, "ib_write_bw")
 
 
@@ -47,12 +47,12 @@ def exchange(text: str) -> Exchange:
     """The last line of fi_pingpong. All that was sent must have come back, else the provider lost some."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not any(_PINGPONG.match(line) for line in lines):
-        raise UnreadableError(f"fi_pingpong exchanged nothing: {_last(lines)}")
+        raise UnreadableError(f"fi_pingpong transferred nothing: {_last(lines)}")
     found = _EXCHANGED.fullmatch(lines[-1])
     if found is None:
-        raise UnreadableError(f"fi_pingpong did not come to its end: {_last(lines)}")
+        raise UnreadableError(f"fi_pingpong ended early: {_last(lines)}")
     if found[1] != "=":
-        raise UnreadableError(f"fi_pingpong did not get back what it sent: {_last(lines)}")
+        raise UnreadableError(f"fi_pingpong received other data than it sent: {_last(lines)}")
     return Exchange(float(found[2]), float(found[3]))
 
 
@@ -65,7 +65,7 @@ def _row(text: str, heading: re.Pattern[str], program: str) -> tuple[str, list[s
     told = heading.match(lines[at])
     after = [line for line in lines[at + 1 :] if not line.startswith("Conflicting CPU frequency")]
     if len(after) < 2 or not _RULE.fullmatch(after[1]):
-        raise UnreadableError(f"{program} did not come to its end: {_last(lines)}")
+        raise UnreadableError(f"{program} ended early: {_last(lines)}")
     return (told[1] if told and told.groups() else ""), after[0].split()
 
 
@@ -74,7 +74,7 @@ def _number(row: list[str], column: int, program: str) -> float:
         found = float(row[column])
         int(row[0])
     except (IndexError, ValueError):
-        raise UnreadableError(f"this is no row of {program}: {' '.join(row)!r}") from None
+        raise UnreadableError(f"not a row of {program}: {' '.join(row)!r}") from None
     return found
 
 

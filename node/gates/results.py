@@ -39,10 +39,10 @@ def steps(text: str) -> list[float]:
     ended well.
     """
     if not re.search(r"^done after \d+ steps$", text, re.MULTILINE):
-        raise UnreadableError(f"the trainer did not end well: {_last(text)}")
+        raise UnreadableError(f"the trainer failed: {_last(text)}")
     found = re.findall(r"^step \d+ loss \S+ (\d+) tokens/s$", text, re.MULTILINE)
     if len(found) <= WARM_UP_STEPS:
-        raise UnreadableError(f"the trainer told of {len(found)} steps only: {_last(text)}")
+        raise UnreadableError(f"the trainer printed only {len(found)} steps: {_last(text)}")
     return [float(each) for each in found]
 
 
@@ -55,9 +55,9 @@ def nccl_rows(text: str) -> list[Row]:
             wrong = [int(each) for each in (found[4], found[5]) if each and each != "N/A"]
             rows.append(Row(int(found[1]), float(found[3]), sum(wrong)))
     if not rows:
-        raise UnreadableError(f"no row of nccl-tests is in the output: {_last(text)}")
+        raise UnreadableError(f"the output has no row of nccl-tests: {_last(text)}")
     if not _AVERAGE.search(text):
-        raise UnreadableError(f"the output ends before nccl-tests did: {_last(text)}")
+        raise UnreadableError(f"the output of nccl-tests ends early: {_last(text)}")
     return rows
 
 
@@ -122,9 +122,9 @@ def clocks(text: str) -> list[Clock]:
             mhz, most, watts, limit = map(float, numbers)
             found.append(Clock(int(index), mhz, most, watts, limit))
         except ValueError:
-            raise UnreadableError(f"not a line of nvidia-smi's five columns: {line.strip()!r}") from None
+            raise UnreadableError(f"not five columns of nvidia-smi: {line.strip()!r}") from None
     if not found:
-        raise UnreadableError("nvidia-smi names no GPU")
+        raise UnreadableError("nvidia-smi lists no GPU")
     return found
 
 
@@ -195,7 +195,7 @@ def nvlinks(text: str) -> dict[int, int]:
         elif found and _LINK.fullmatch(line):
             found[max(found)] += 1
     if not found:
-        raise UnreadableError(f"nvidia-smi names no GPU and its links: {_last(text)}")
+        raise UnreadableError(f"nvidia-smi lists no GPU with links: {_last(text)}")
     return found
 
 
@@ -227,7 +227,7 @@ def ports(root: Path, cards: Sequence[str] = ()) -> list[Port]:
             raise UnreadableError(f"{name} cannot be read: {error}") from error
     if not found:
         whose = f"port of {', '.join(cards)}" if cards else "InfiniBand port"
-        raise UnreadableError(f"no {whose} is in {root}: the cards' driver is not loaded, or not seen here")
+        raise UnreadableError(f"no {whose} is in {root}: the cards' driver is not loaded, or not visible here")
     return found
 
 

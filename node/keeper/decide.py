@@ -120,7 +120,7 @@ def moment(text: str) -> datetime:
     """A moment as AWS and people write it, with its zone. Raises ValueError for anything else."""
     found = datetime.fromisoformat(text)
     if found.tzinfo is None:
-        raise ValueError(f"{text!r} names no time zone; end it in Z")
+        raise ValueError(f"{text!r} has no time zone; end it with Z")
     return found.astimezone(UTC)
 
 

@@ -63,7 +63,7 @@ class Session(Reader):
     def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Mapping[str, str], bytes]:
         """Status, headers and content of one answer, of whom the certificate proves."""
         if time.monotonic() > self._end:
-            raise TimeoutError(f"it had not finished answering after {ALL_SECONDS} s")
+            raise TimeoutError(f"no complete answer after {ALL_SECONDS} s")
         here = http.client.HTTPSConnection(
             self.controller.address, self.controller.port, timeout=REQUEST_SECONDS, context=self._trust
         )
@@ -84,7 +84,7 @@ class Session(Reader):
         """A document without which nothing is known."""
         status, _, content = self.ask("GET", path)
         if status != http.client.OK:
-            raise ValueError(f"{path} has status {status}")
+            raise ValueError(f"{path} returned status {status}")
         found = json.loads(content)
         return found if isinstance(found, Mapping) else {}
 
@@ -93,9 +93,9 @@ class Session(Reader):
         body = {"UserName": user, "Password": password}
         status, headers, _ = self.ask("POST", f"{ROOT}SessionService/Sessions", body)
         if status in (401, 403):
-            raise RefusedError(f"it refuses the user (status {status})")
+            raise RefusedError(f"the login was refused (status {status})")
         if status != http.client.CREATED or "x-auth-token" not in headers:
-            raise ValueError(f"a session has status {status}")
+            raise ValueError(f"creating a session returned status {status}")
         self.headers["X-Auth-Token"] = headers["x-auth-token"]
         where = headers.get("location", "")
         return where[where.index(ROOT) :] if ROOT in where else None

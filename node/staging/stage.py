@@ -110,7 +110,7 @@ class Staging:
             read, whole = self._copied(file, place)
             if known is not None and read != known:
                 raise StagingError(
-                    f"{file} of {self.source} is corrupt: it hashes to {read}, and {SUMS} there says {known}; bring "
+                    f"{file} of {self.source} is corrupt: its hash is {read}, and {SUMS} has {known}; copy "
                     "the dataset to the shared file system again"
                 )
             if whole:
@@ -119,7 +119,7 @@ class Staging:
                     journal.flush()
                     os.fsync(journal.fileno())
                 return read
-        raise StagingError(f"{file} differs on the node's disk after two copies: the disk is faulty, drain the node")
+        raise StagingError(f"{file} differs on the node's disk after two copies: the disk is faulty: drain the node")
 
     def _copied(self, file: str, place: Path) -> tuple[str, bool]:
         """Copies; the hash of what was read, and whether the disk gives it back. A disk that is full is said."""
@@ -131,7 +131,7 @@ class Staging:
                 raise
             free = self.disks.free() / 1e9
             raise StagingError(
-                f"the node's disks are full at {file}: {free:.1f} GB are left, which somebody else took"
+                f"the node's disks are full at {file}: {free:.1f} GB are left, because other pods use them"
             ) from error
 
 

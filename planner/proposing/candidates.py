@@ -102,7 +102,7 @@ def of_training(question: Training, offer: Offer, services: Mapping[str, Price],
 def _trained(
     question: Training, offer: Offer, nodes: int, timed: Timed, services: Mapping[str, Price]
 ) -> Iterator[Candidate]:
-    """With the file system for which the whole run costs least; on on-premises servers the plan finds it."""
+    """With the file system for which the whole run costs least; on premises the plan finds it."""
     running = question.tokens / timed.step.tokens_per_s / SECONDS_PER_DAY
     hours_between = mttf(nodes * offer.gpus, failure_rate(offer.gpu)).hours
     saved_gb = checkpoint_gb(question.model.parameters)
@@ -168,7 +168,7 @@ def _saving(saved_gb: float, gb_per_s: float, mttf_h: float, *, spot: bool) -> F
 
 
 def own_saving(candidate: Candidate, model_parameters: float, seconds: float) -> Files:
-    """Saves of a run on on-premises servers that take so many seconds at most."""
+    """Saves of a run on premises that take so many seconds at most."""
     hours = mttf(candidate.gpus, failure_rate(candidate.offer.gpu)).hours
     size = checkpoint_gb(model_parameters)
     return _saving(size, size / seconds, hours, spot=False)

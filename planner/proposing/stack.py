@@ -75,7 +75,7 @@ def aws_sections(question: Training | Serving, candidate: Candidate, today: date
 
 
 def metal_sections(question: Training | Serving, candidate: Candidate, catalogue: Catalogue) -> Iterator[Sections]:
-    """Stacks on on-premises servers with more and more storage, the room as large as any."""
+    """Stacks on premises with more and more storage, the room as large as any."""
     server = catalogue.servers[candidate.offer.hardware]
     groups = of_role(server.nics, NicRole.COMPUTE)
     if not groups:

@@ -32,7 +32,7 @@ def test_another_provider_is_no_device_of_the_fabric() -> None:
 @pytest.mark.parametrize("left", range(1, len(BLOCK.splitlines())))
 def test_output_that_was_cut_is_not_taken_for_fewer_devices(left: int) -> None:
     cut = WHOLE + "\n".join(BLOCK.format(fabric="efa", domain="rdmap83s0").splitlines()[:left])
-    with pytest.raises(UnreadableError, match="its last block is cut"):
+    with pytest.raises(UnreadableError, match="its last block is incomplete"):
         cards.domains(cut)
 
 
@@ -53,7 +53,7 @@ def there(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (WHOLE, 4, "pass", "fi_info finds 4 devices of provider efa"),
         (WHOLE, 32, "fail", "fi_info finds 4 devices of provider efa, not 32"),
-        ("fi_getinfo: -61 (No data available)", 4, "fail", "it says 'fi_getinfo: -61 (No data available)'"),
+        ("fi_getinfo: -61 (No data available)", 4, "fail", "its output: 'fi_getinfo: -61 (No data available)'"),
     ],
 )
 def test_libfabric_finds_all_devices_or_the_node_fails(said: str, devices: int, state: str, why: str) -> None:

@@ -131,7 +131,7 @@ def test_a_bit_that_flips_on_the_nodes_disk_is_found(
     real = pumping.came_back
     monkeypatch.setattr(pumping, "came_back", gives_back)
     with pytest.raises(
-        StagingError, match=r"b\.bin differs on the node's disk after two copies: the disk is faulty, drain the node"
+        StagingError, match=r"b\.bin differs on the node's disk after two copies: the disk is faulty: drain the node"
     ):
         Staging(source, disks, NAME).bring("one")
     assert not (disks.root / NAME).exists()
@@ -152,7 +152,7 @@ def test_a_source_that_is_corrupt_is_named(source: Path, disks: Disks) -> None:
     lines = [f"{pumping.hash_of(source / each)}  {each}\n" for each in stage.listed(source)]
     (source / "SHA256SUMS").write_text("".join(lines))
     (source / "b.bin").write_bytes(b"?")
-    with pytest.raises(StagingError, match=r"b\.bin of .* is corrupt: it hashes to"):
+    with pytest.raises(StagingError, match=r"b\.bin of .* is corrupt: its hash is"):
         Staging(source, disks, NAME).bring("one")
     assert not (disks.root / NAME).exists()
 
@@ -239,7 +239,7 @@ def test_disks_that_fill_up_meanwhile_leave_nothing_half(
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
-        with pytest.raises(StagingError, match=r"the node's disks are full at \S+: .* somebody else took"):
+        with pytest.raises(StagingError, match=r"the node's disks are full at \S+: .* other pods use them"):
             Staging(source, disks, NAME).bring("one")
     assert not (disks.root / NAME).exists()
     Staging(source, disks, NAME).bring("one")

@@ -125,3 +125,15 @@ def test_a_run_has_one_speed_and_the_other_figure_says_what_it_is() -> None:
     said = " ".join(printed(plan_text("prod", planned("prod")), 300).split())
     assert said.count("tokens/s expected") == 1
     assert "a typical MFU of 40% would be" in said
+
+
+def test_a_pool_without_nodes_is_not_answered_with_a_run_without_nodes() -> None:
+    """C1: the impossible half of the remedy is left out."""
+    (found,) = about("gang-fits-pool", {"pools.1.count": 0, "training.gates": None})
+    assert found.remedy == "set the pool's count to 2"
+
+
+def test_a_gang_is_told_of_the_pool_that_it_runs_in_and_of_no_other() -> None:
+    """C3: GPUs of inference cannot be used for training, and are not spoken of."""
+    (found,) = about("gang-fits-pool", {"training.runs.0.nodes": 5, "training.gates": None})
+    assert found.sentence == "the gang takes 5 nodes (5 GPUs) and pool training has 2 (2 GPUs), so it would never start"

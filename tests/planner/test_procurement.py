@@ -113,3 +113,8 @@ def test_instances_without_a_price_are_missing() -> None:
     plan = planned(changes={"pools.1.instanceType": "p5e.48xlarge"})
     assert [line.item for line in plan.bom.unpriced] == ["p5e.48xlarge"]
     assert status(plan.checklist, "2 x p5e.48xlarge") is Status.MISSING
+
+
+def test_a_price_below_a_cent_is_not_told_as_zero() -> None:
+    (logs,) = [check for check in planned().checklist if check.item.endswith("GB of logs a month")]
+    assert logs.note.startswith("0.00068 to 0.001 USD an hour")

@@ -162,6 +162,6 @@ def test_a_password_that_is_refused_is_not_tried_again_and_the_silence_is_told(s
     for each in site.controllers.values():
         tried = [body for method, path, body in each.requests() if (method, path[-9:]) == ("POST", "/Sessions")]
         assert [body["Password"] for body in tried if body["Password"] != PASSWORD] == ["another"]
-    assert "refuses the user (status 401)" in site.log.read_text()
+    assert "the login was refused (status 401)" in site.log.read_text()
     (tmp_path / "password").write_text(PASSWORD)
     until(lambda: not firing(site.asked), 30, "none is left")

@@ -1,4 +1,4 @@
-"""Ceph and NFS on on-premises servers, and the machines that serve them."""
+"""Ceph and NFS on premises, and the machines that serve them."""
 
 from collections.abc import Iterable, Iterator
 

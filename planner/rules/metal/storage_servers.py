@@ -1,4 +1,4 @@
-"""Storage on-premises servers: rate, network, drives; and Lustre on them."""
+"""Storage on premises: rate, network, drives; and Lustre on them."""
 
 from collections.abc import Iterable, Iterator
 from math import ceil

@@ -197,3 +197,10 @@ def test_every_finding_on_metal_can_be_explained() -> None:
     for finding in refused.findings:
         shown = explained(finding.rule, "metal", {"training.runs.0.nodes": 32})
         assert finding in shown.findings
+
+
+def test_a_name_is_not_broken_at_80_columns() -> None:
+    """C17: gangs.mistral-lora.memoryGbPerGpu stands on one line."""
+    changed = planned(changes={"training.runs.0.name": "mistral-lora"})
+    shown = printed(difference_text("dev", difference(planned(), changed), changed), 80)
+    assert any(line.split()[0] == "gangs.mistral-lora.memoryGbPerGpu" for line in shown.splitlines() if line.strip())

@@ -1,4 +1,4 @@
-"""Lustre and Ceph on on-premises servers, and redundancy."""
+"""Lustre and Ceph on premises, and redundancy."""
 
 import pytest
 from hypothesis import given
