@@ -128,11 +128,6 @@ class FabricDesign:
         """All cables of all planes."""
         return self.node_cables + self.leaf_spine_cables + self.spine_core_cables
 
-    @property
-    def free_node_ports(self) -> int:
-        """Ports of one plane's leaves that a node could still take, those kept spare not counted."""
-        return self.leaves * self.down - self.demand.endpoints
-
     def leaf_loads(self) -> list[int]:
         """Used ports down of each leaf."""
         return [sum(map(len, used)) for used in self.leaf_ports()]
