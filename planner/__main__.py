@@ -6,7 +6,7 @@ Exit status: 0 if the stack can be deployed, 1 if it is refused, 2 if the comman
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -28,7 +28,11 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 _WIDE = 120
-_TABLES = {"bom": lists.bill, "cables": lists.cables, "switches": lists.switches}
+_TABLES: Mapping[str, Callable[[AwsPlan | MetalPlan], str | None]] = {
+    "bom": lists.bill,
+    "cables": lists.cables,
+    "switches": lists.switches,
+}
 
 
 @dataclass(kw_only=True)

@@ -173,6 +173,18 @@ def keeper() -> list[Figure]:
     ]
 
 
+def racked() -> list[Figure]:
+    """The program for 256 GPU machines, beside 64, and what the state keeps of one."""
+    few, many = _measured("racks", "64"), _measured("racks", "256")
+    each = (many["cpu_seconds"] - few["cpu_seconds"]) / 192 * 1000
+    how = f"CPU in a process of its own, {many['resources']:.0f} resources; {each:.1f} ms for each machine above 64"
+    return [
+        Figure("program for 256 machines", many["cpu_seconds"], 60, "s", how),
+        Figure("256 machines over 64", many["cpu_seconds"] / few["cpu_seconds"], 4, "", "linear is 4 at most"),
+        Figure("state of a machine", many["kib"], 100, "KiB", "inputs of its resources, as JSON; its bundle is most"),
+    ]
+
+
 def staged() -> Figure:
     """Wall time of staging a dataset over that of `cp` with `sync`, on the same disk, one after the other."""
     copied, brought = staging.best(ROUNDS)
@@ -229,7 +241,7 @@ def report(figures: list[Figure], counting: tuple[float, float]) -> str:
 def main() -> int:
     """Measure, print, write the report."""
     before = counting_seconds()
-    apart = [*planning(), program_share(), growth(), *keeper(), staged(), saved()]
+    apart = [*planning(), program_share(), growth(), *keeper(), *racked(), staged(), saved()]
     figures = [*apart, *rehearsal(), thousands(), review_share(), quick_tier()]
     counting = before, counting_seconds()
     table = Table("what", "measured", "budget", "how", title="benchmarks")

@@ -7,6 +7,7 @@ Ports of others than NVIDIA here speak no DCB ("Operation not supported").
 from __future__ import annotations
 
 import pathlib
+from typing import Any
 
 from rehearsal.metal.tools.firmware import NVIDIA
 from rehearsal.metal.tools.machine import called, complain, facts, until_boot
@@ -31,14 +32,14 @@ def main(name: str, words: list[str]) -> int:
     return 0
 
 
-def _shown(kind: str, port: dict[str, dict[str, str] | list[str]]) -> str:
+def _shown(kind: str, port: dict[str, Any]) -> str:
     if kind == "app":
-        app = dict(port["app"])  # type: ignore[arg-type]
+        app = dict(port["app"])
         return "dscp-prio " + " ".join(f"{dscp}:{app[dscp]}" for dscp in sorted(app, key=int))
     return "prio-pfc " + " ".join(f"{each}:{'on' if str(each) in port['pfc'] else 'off'}" for each in range(8))
 
 
-def _pause(port: dict[str, list[str]], told: list[list[str]]) -> None:
+def _pause(port: dict[str, Any], told: list[list[str]]) -> None:
     for priority, state in told:
         named = [str(each) for each in range(8)] if priority == "all" else [priority]
         port["pfc"] = [each for each in port["pfc"] if each not in named] + (named if state == "on" else [])

@@ -19,6 +19,8 @@ from rehearsal.metal.tools.machine import called, complain, facts, until_boot
 
 RULE = re.compile(r'^SUBSYSTEM=="(net|infiniband)", ACTION=="add", KERNELS=="([^"]+)", (.+)$', re.MULTILINE)
 ASSIGNED = re.compile(r'(NAME|ATTR\{mtu\}|RUN)\+?="([^"]*)"')
+MOST_MTU = 9978
+"""Of ConnectX (its maximum frame of 10,000 bytes); the kernel refuses more, and udev goes on."""
 DEVICES = pathlib.Path("/sys/bus/pci/devices")
 
 
@@ -77,7 +79,7 @@ def _event(device: pathlib.Path, pci: str, assigned: dict[str, str]) -> None:
     up = {card["pci"] for card in facts()["cards"] if card["up"]}
     if (name := assigned.get("NAME")) and name != device.name and pci not in up:
         device = device.rename(device.parent / name)
-    if mtu := assigned.get("ATTR{mtu}"):
+    if (mtu := assigned.get("ATTR{mtu}")) and int(mtu) <= MOST_MTU:
         (device / "mtu").write_text(f"{mtu}\n")
     if program := assigned.get("RUN"):
         subprocess.run(program.replace("%k", device.name).split(), check=False)

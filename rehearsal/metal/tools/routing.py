@@ -7,13 +7,11 @@ answers", status 2); File exists: kernel net/core/fib_rules.c, fib_nl_newrule. W
 from __future__ import annotations
 
 import os
-import pathlib
 
+from rehearsal.metal.tools import pci
 from rehearsal.metal.tools.machine import called, complain, until_boot
 
 REAL = "/usr/bin/ip"
-MOST_MTU = 9978
-"""Of ConnectX (its maximum frame of 10,000 bytes)."""
 KERNEL = ((0, "from all lookup local"), (32766, "from all lookup main"), (32767, "from all lookup default"))
 """What a kernel begins with (net/ipv4/fib_rules.c, fib_default_rules_init)."""
 _VALUES = ("priority", "from", "to", "protocol", "type")
@@ -38,10 +36,10 @@ def main(name: str, words: list[str]) -> int:
 
 def _widen(device: str, mtu: str) -> int:
     """What /sys shows of a card's interface, which is no interface of this host's (net/core/dev.c: EINVAL)."""
-    found = list(pathlib.Path("/sys/bus/pci/devices").glob(f"*/net/{device}/mtu"))
+    found = list(pci.DEVICES.glob(f"*/net/{device}/mtu"))
     if not found:
         return complain(f'Cannot find device "{device}"', 1)
-    if int(mtu) > MOST_MTU:
+    if int(mtu) > pci.MOST_MTU:
         return complain("Error: mtu greater than device maximum.", 2)
     found[0].write_text(f"{mtu}\n")
     return 0

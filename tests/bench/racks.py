@@ -1,0 +1,66 @@
+"""One run of the program without an engine for so many GPU machines: CPU seconds, and what the state keeps of each.
+
+    python -m tests.bench.racks MACHINES
+
+It is the shipped stack on machines of one's own with other counts. The monitor answers at once, so what is measured is
+the program's share of a preview: no machine is asked in one. Prints one JSON object.
+"""
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.graph.stackfiles import run_program
+
+ROOT = Path(__file__).resolve().parents[2]
+_ENTRY = 64
+"""Machines of one entry, whose addresses differ in the last number."""
+
+
+def config(count: int) -> dict[str, Any]:
+    """The stack file's sections with so many GPU machines, and a hall that holds them."""
+    found: dict[str, Any] = yaml.safe_load((ROOT / "Pulumi.metal.yaml").read_text())["config"]
+    hosts = found["gpucluster:inventory"]["hosts"]
+    kind = {key: hosts[1][key] for key in ("pool", "managementNic", "rails", "osDisk", "disks")}
+    entries = [_entry(kind, first, min(_ENTRY, count - first)) for first in range(0, count, _ENTRY)]
+    found["gpucluster:inventory"]["hosts"] = [hosts[0], *entries, *hosts[2:]]
+    found["gpucluster:pools"][1] |= {"count": count, "maxCount": count}
+    facility = found["gpucluster:facility"]
+    facility["racks"]["count"] = count
+    facility["cooling"]["capacityKw"] = 30 * count
+    facility.pop("ups", None)
+    found["gpucluster:platform"]["podCidr"] = "10.64.0.0/14"
+    found["gpucluster:fabric"].pop("railCidr", None)
+    found.pop("gpucluster:budget", None)
+    return found
+
+
+def _entry(kind: dict[str, Any], first: int, count: int) -> dict[str, Any]:
+    numbers = range(first, first + count)
+    serials = [f"SN{number:06}" for number in numbers]
+    block = first // _ENTRY
+    return {
+        **kind,
+        "name": f"dgx-[{first + 1:03}-{first + count:03}]",
+        "address": f"10.20.{1 + block // 3}.[{10 + block % 3 * _ENTRY}-{9 + block % 3 * _ENTRY + count}]",
+        "hostKeys": [f"ssh-ed25519 {'A' * 60}{number:08}" for number in numbers],
+        "serials": serials,
+        "allowFormat": serials,
+    }
+
+
+def main(count: int) -> None:
+    """Run the program and print what it took."""
+    graph = run_program(config(count), stack="metal")
+    took = time.process_time()
+    own = [each for each in graph.resources.values() if "dgx-" in each.name]
+    kept = sum(len(json.dumps(each.inputs, default=str)) for each in own)
+    print(json.dumps({"cpu_seconds": took, "resources": len(graph.resources), "kib": kept / count / 1024}))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
