@@ -47,8 +47,8 @@ def test_words_for_kubectl_are_divided_as_a_shell_divides_them_and_nothing_else(
 @pytest.mark.parametrize("asked", ["VERBOSE=1", "ARGS=--verbose"])
 def test_the_long_lists_of_up_can_be_asked_for(asked: str) -> None:
     """C5: make keeps -v for itself."""
-    (seen,) = handed(f"make up {asked}")
-    assert seen[2:] == ["up", "--stack", "dev", "--verbose"]
+    _, begun = handed(f"make up {asked}")
+    assert begun[2:] == ["up", "--stack", "dev", "--verbose"]
 
 
 def test_words_that_cannot_be_divided_are_told() -> None:
