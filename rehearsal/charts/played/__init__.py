@@ -23,6 +23,7 @@ from rehearsal.charts.played import (
     nfd,
     prometheus_adapter,
     rook_ceph,
+    volcano,
 )
 from rehearsal.charts.played.chart import PlayedChart
 from rehearsal.charts.played.switches import Rules
@@ -43,6 +44,7 @@ _RULES: Mapping[str, Rules] = {
     "node-feature-discovery": nfd.RULES,
     "prometheus-adapter": prometheus_adapter.RULES,
     "rook-ceph": rook_ceph.RULES,
+    "volcano": volcano.RULES,
 }
 
 

@@ -17,6 +17,7 @@ from rehearsal.charts.chart import ChartError, Object
 _GENERATED = {
     "kubeflow.org": "training-operator",
     "monitoring.coreos.com": "prometheus-operator",
+    "volcano.sh": "volcano",
 }
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from rehearsal.charts.chart import Object, Order
+from rehearsal.charts.chart import ChartError, Object, Order
 from rehearsal.charts.played.values import laid
 from rehearsal.charts.values import given
 
@@ -152,6 +152,17 @@ def only_if(*ons: On) -> Effect:
         return objects if value else [each for each in objects if not any(on.takes(each) for on in ons)]
 
     return effect
+
+
+def text(on: On, key: str, path: str) -> Effect:
+    """The value becomes a file of ConfigMaps; null leaves the default. ChartError if it is no text: templates fail."""
+
+    def change(place: Object, value: Any) -> None:
+        if value is not None and not isinstance(value, str):
+            raise ChartError("values", f"{path} is YAML text, not a {type(value).__name__}: dump it to a string")
+        place["data"][key] = place["data"][key] if value is None else value
+
+    return _each(on, change)
 
 
 def document(on: On, key: str) -> Effect:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from rehearsal.charts.played.names import fullname, marked
@@ -45,7 +46,30 @@ def test_switches_find_objects_whatever_the_release_calls_them() -> None:
     assert master["spec"]["replicas"] == 3
 
 
+def test_what_a_value_says_is_taken_as_it_is() -> None:
+    """A `$namespace` or a name like the inventory's release in it is the user's."""
+    text = "x: ${namespace} x-volcano ns\n"
+    made = find("volcano").render(order("gang", values={"custom": {"scheduler_config_override": text}}))
+    config = next(each for each in made if each["metadata"]["name"] == "gang-scheduler-configmap")
+    assert config["data"]["volcano-scheduler.conf"] == text
+
+
+def test_a_chart_that_names_by_the_release_alone_does_so() -> None:
+    assert {"volcano-scheduler", "volcano-admission-init"} <= set(names("volcano", "volcano"))
+    assert "gang-volcano" not in " ".join(names("volcano", "gang"))
+
+
 def test_full_names_end_where_the_charts_helpers_cut_them() -> None:
     assert fullname("metrics-server", "r" * 60, {}) == "r" * 60 + "-me"
     assert fullname("metrics-server", "r" * 62, {}) == "r" * 62
     assert fullname("kube-prometheus-stack", "monitoring", {}) == "monitoring-kube-prometheus"
+
+
+def test_release_and_namespace_are_named_wherever_the_chart_names_them() -> None:
+    text = json.dumps(find("volcano").render(order("gang", "there")))
+    assert "--webhook-service-name=gang-admission-service" in text
+    assert "--webhook-namespace=there" in text
+    assert "<<" not in text
+    webhook = next(each for each in find("volcano").render(order("gang", "there")) if "webhooks" in each)
+    assert webhook["webhooks"][0]["clientConfig"]["service"]["namespace"] == "there"
+    assert "kube-system" in webhook["webhooks"][0]["namespaceSelector"]["matchExpressions"][0]["values"]

@@ -118,6 +118,8 @@ def test_definitions_are_in_crds_or_templates_as_in_the_chart() -> None:
     kinds = {name: {each["kind"] for each in find(name).render(order())} for name in files.names()}
     assert find("gpu-operator").crds()[0]["metadata"]["name"] == "clusterpolicies.nvidia.com"
     assert "CustomResourceDefinition" not in kinds["gpu-operator"]
+    assert find("volcano").crds() == []
+    assert "CustomResourceDefinition" in kinds["volcano"]
     assert kinds["prometheus-operator-crds"] == {"CustomResourceDefinition"}
 
 
@@ -159,15 +161,11 @@ def test_definitions_that_cannot_be_generated_are_the_charts_error(monkeypatch: 
 
 
 def test_another_version_than_the_inventorys_is_said() -> None:
-    chart = played.find("metrics-server", "3.12.0")
+    chart = played.find("volcano", "1.14.1")
     assert chart is not None
-    assert (chart.version, chart.app_version, chart.source) == (
-        "3.12.0",
-        "0.8.1",
-        "the inventory of metrics-server 3.13.1",
-    )
-    assert "metrics-server 3.12.0: played from the inventory of 3.13.1" in chart.unchecked()
-    prefixed = played.find("metrics-server", "v3.13.1")
+    assert (chart.version, chart.app_version, chart.source) == ("1.14.1", "1.14.4", "the inventory of volcano 1.14.4")
+    assert "volcano 1.14.1: played from the inventory of 1.14.4" in chart.unchecked()
+    prefixed = played.find("volcano", "v1.14.4")
     assert prefixed is not None
     assert not [each for each in prefixed.unchecked() if "played from" in each]
 

@@ -89,6 +89,36 @@ def test_the_operators_image_has_three_values_and_is_the_hooks_too() -> None:
     assert container(master)["image"].startswith("registry.k8s.io/nfd/")
 
 
+def test_volcanos_images_have_a_registry_a_path_and_a_tag() -> None:
+    basic = {"image_registry": "own.example", "scheduler_image_name": "a/b", "image_tag_version": "v2"}
+    scheduler = one("volcano", "Deployment", "volcano-scheduler", {"basic": basic})
+    assert container(scheduler)["image"] == "own.example/a/b:v2"
+    controllers = one("volcano", "Deployment", "volcano-controllers", {"basic": basic})
+    assert container(controllers)["image"] == "own.example/volcanosh/vc-controller-manager:v2"
+
+
+def test_flags_are_replaced_added_and_left_out() -> None:
+    custom = {"scheduler_kube_api_qps": 7, "scheduler_feature_gates": "A=true", "scheduler_schedule_period": None}
+    args = container(one("volcano", "Deployment", "volcano-scheduler", {"custom": custom}))["args"]
+    assert "--kube-api-qps=7" in args
+    assert "--feature-gates=A=true" in args
+    assert not [each for each in args if each.startswith(("--kube-api-qps=2000", "--schedule-period"))]
+    assert (args[0], args[-1]) == ("--logtostderr", "2>&1")
+
+
+def test_a_components_own_settings_replace_the_default_ones() -> None:
+    custom = {"default_tolerations": [EXTRA], "controller_tolerations": None, "default_ns": {"a": "b"}}
+    custom |= {"controller_ns": {"c": "d"}}
+    pod = one("volcano", "Deployment", "volcano-controllers", {"custom": custom})["spec"]["template"]["spec"]
+    assert pod["tolerations"] == [EXTRA]
+    assert pod["nodeSelector"] == {"c": "d"}
+
+
+def test_volcano_without_admission_has_no_webhook() -> None:
+    made = rendered("volcano", {"custom": {"admission_enable": False}})
+    assert not [each for each in made if "webhooks" in each or "admission" in each["metadata"]["name"]]
+
+
 def test_a_configuration_lies_over_what_the_file_has() -> None:
     config = {"sources": {"pci": {"deviceLabelFields": ["vendor"]}}}
     values = {"node-feature-discovery": {"worker": {"config": config}}}
@@ -161,7 +191,7 @@ def test_the_adapter_reads_the_rules_of_the_values_and_starts_again_with_others(
 
 
 def test_the_adapter_claims_its_api_with_rules_only_and_in_the_version_that_is_served() -> None:
-    chart = played.find("prometheus-adapter", files.load("prometheus-adapter")["version"])
+    chart = played.find("prometheus-adapter", "5.3.0")
     assert chart is not None
     assert "APIService" not in {each["kind"] for each in adapter()}
     values = {"rules": {"default": False, "custom": [RULE]}}
