@@ -1,18 +1,17 @@
 """Experiments beside those that Katib's own SDK builds of the same wishes (R02).
 
-Its models are a package of their own, `pip install --no-deps kubeflow-katib-api==0.19.0`: pydantic and nothing else.
+Its models are a package of their own, `kubeflow-katib-api`, which needs pydantic and nothing else.
 """
 
 from typing import Any
 
-import pytest
+from kubeflow_katib_api import models
 
 from components.kubeflow.experiment import REFERENCE_FORMAT, Experiment, Stopping
 from tests.components.samples import built
 from tests.components.samples.kubeflow import experiment_args
 from tests.stacks.platforms import deployed
 
-models = pytest.importorskip("kubeflow_katib_api.models")
 GJSON = 'status.conditions.#(type=="{0}")#|#(status=="True")#'
 
 
