@@ -76,6 +76,15 @@ def test_a_log_group_that_was_left_is_taken_over_and_made_ours_lf09(applied: Reh
     applied.assert_quiet()
 
 
+def test_a_caller_elsewhere_finds_the_cluster_unreachable_lf02(applied: Rehearsed) -> None:
+    applied.control("PUT", "caller", {"address": "203.0.113.9"})
+    try:
+        outcome = until(lambda: (tried := applied.refresh()).status and tried, "the refresh to fail")
+    finally:
+        applied.control("PUT", "caller", {"address": "10.8.0.1"})
+    assert "failed to read resource state due to unreachable cluster" in outcome.explain()
+
+
 def test_another_throughput_of_a_file_system_with_efa_is_refused_by_the_preview(applied: Rehearsed) -> None:
     """And a larger one is none."""
     tree, kept = applied.tree, applied.tree.text("Pulumi.dev.yaml")
@@ -89,15 +98,6 @@ def test_another_throughput_of_a_file_system_with_efa_is_refused_by_the_preview(
     grown = operations(applied.preview())
     tree.write("Pulumi.dev.yaml", kept)
     assert ("update", "aws:fsx:LustreFileSystem", "lustre-file-system") in grown
-
-
-def test_a_caller_elsewhere_finds_the_cluster_unreachable_lf02(applied: Rehearsed) -> None:
-    applied.control("PUT", "caller", {"address": "203.0.113.9"})
-    try:
-        outcome = until(lambda: (tried := applied.refresh()).status and tried, "the refresh to fail")
-    finally:
-        applied.control("PUT", "caller", {"address": "10.8.0.1"})
-    assert "failed to read resource state due to unreachable cluster" in outcome.explain()
 
 
 def test_what_eks_writes_after_the_end_does_not_stop_the_next_beginning_lf09(applied: Rehearsed) -> None:
