@@ -62,7 +62,7 @@ class Ssh:
         """What the machine says. Raises UnreadError."""
         begun = time.time()
         said = self.run(site, host, _text(host))
-        return parsed(said, (begun + time.time()) / 2)
+        return parsed(said, begun, time.time())
 
     def run(self, site: SitePlan, host: HostPlan, script: str, seconds: float = ANSWER_SECONDS) -> str:
         """What a script of ours prints there, which ends with a line `end`. Raises UnreadError."""
@@ -120,8 +120,9 @@ def _reason(said: str) -> str:
     return f"ssh says: {(said.strip().splitlines() or ['nothing'])[-1]}"
 
 
-def parsed(text: str, now: float) -> Seen:
-    """The script's lines."""
+def parsed(text: str, asked: float, answered: float) -> Seen:
+    """The script's lines. A clock is right that shows a time between the question and a late answer, as ours tells
+    both in seconds since 1970."""
     lines = [line.partition(" ")[::2] for line in text.splitlines()]
 
     def every(word: str) -> list[str]:
@@ -135,7 +136,7 @@ def parsed(text: str, now: float) -> Seen:
         serial=one("serial"),
         kernel=one("kernel"),
         memory_gib=int(one("memory") or 0) or None,
-        seconds_off=float(clock) - now if clock else 0.0,
+        seconds_off=float(clock) - min(max(float(clock), asked), answered) if clock else 0.0,
         gpus=tuple(
             (name.strip(), driver.strip()) for name, _, driver in (each.partition(",") for each in every("gpu"))
         ),

@@ -147,7 +147,7 @@ def test_an_interface_that_takes_less_than_the_fabric_is_named_by_its_rail_e19()
     seen = replace(whole(machine), mtus={RAIL: 1500})
     (wrong,) = comparing._rails(wide, machine, seen)
     assert wrong.sentence == f"the interface of rail 1 ({RAIL}) has an MTU of 1500 bytes, not 9000"
-    assert parsed(f"mtu {RAIL} 1500\nend\n", 0.0).mtus == {RAIL: 1500}
+    assert parsed(f"mtu {RAIL} 1500\nend\n", 0.0, 0.0).mtus == {RAIL: 1500}
     assert list(comparing._rails(wide, machine, replace(seen, mtus={RAIL: 9000}))) == []
 
 
@@ -183,11 +183,17 @@ def test_names_are_shortened() -> None:
 
 
 def test_an_answer_without_lines_is_a_machine_of_which_nothing_is_known() -> None:
-    assert parsed("end\n", 0.0) == Seen()
-    assert parsed("port 0000:18:00.0 ACTIVE\nend\n", 0.0).ports == {}
+    assert parsed("end\n", 0.0, 0.0) == Seen()
+    assert parsed("port 0000:18:00.0 ACTIVE\nend\n", 0.0, 0.0).ports == {}
 
 
 def test_the_script_writes_nothing() -> None:
     text = SCRIPT.read_text()
     writing = (" >/", ">>", "rm ", "mv ", "tee", "systemctl", "modprobe", "mount ", "mkdir", "apt", "-pm", "-lgc")
     assert not [word for word in writing if word in text]
+
+
+@pytest.mark.parametrize(("clock", "off"), [(100, 0.0), (130, 0.0), (90, -10.0), (145, 5.0)])
+def test_a_late_answer_is_no_clock_that_is_off(clock: int, off: float) -> None:
+    """Asked at 100 and answered at 140: any time between them is right."""
+    assert parsed(f"seconds {clock}\nend\n", 100.0, 140.0).seconds_off == off
