@@ -29,7 +29,7 @@ LOOK = "LOOK_DISKS= LOOK_RAILS='0000:18:00.0 0000:40:00.0' bash -s"
 
 def held(hall: Hall, host: Any) -> set[tuple[frozenset[str], int, str]]:
     """What doctor is told of each port: its classes and MTU, and what connections carry."""
-    seen = parsed(over_ssh(hall, host, LOOK, SCRIPT.read_text()).stdout, 0.0)
+    seen = parsed(over_ssh(hall, host, LOOK, SCRIPT.read_text()).stdout, 0.0, 0.0)
     carried = over_ssh(hall, host, "cat /sys/kernel/config/rdma_cm/*/ports/1/default_roce_tos").stdout.split()
     return {
         (
