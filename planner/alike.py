@@ -6,12 +6,12 @@ from datetime import date
 from typing import Any, TypeVar
 
 from catalogue.site import Sited
-from planner.around_runs import plan_datasets, plan_pipelines, plan_tracking
 from planner.benchmarks import plan_benchmarks
 from planner.draft import Draft, registry
 from planner.experiments import plan_database, plan_experiments
 from planner.gating import plan_gating
 from planner.interconnect import Switching, pool_gates
+from planner.mlops import plan_datasets, plan_pipelines, plan_tracking
 from planner.monitoring.plan import plan_monitoring
 from planner.pool_types import PoolPlan
 from planner.serving.gateway import plan_gateway

@@ -14,6 +14,7 @@ from planner.communication.collectives import Collective
 from planner.communication.gates import Reach
 from planner.interconnect import cluster_of
 from planner.metal_types import MetalPlan
+from planner.monitoring.types import watches_files
 from planner.pool_types import PoolPlan
 from planner.storage.types import StoragePlan
 from planner.throughput import TYPICAL_MFU
@@ -33,7 +34,7 @@ def references(plan: Plan) -> References:
         services={name: _service(service) for name, service in plan.services.items()},
         queues=tuple(queue.name for queue in plan.queues),
         budget_usd_per_hour=plan.ownership.max_hourly_usd,
-        rates=plan.monitoring is not None and plan.monitoring.file_system,
+        rates=watches_files(plan.monitoring),
     )
     if isinstance(plan, AwsPlan):
         return replace(known, storage=_storage(plan.storage), usd_per_hour=plan.prices.hourly)

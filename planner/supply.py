@@ -10,7 +10,7 @@ from catalogue.caching import UPSTREAMS, prefix_of
 from catalogue.chart_images import CHART_IMAGES
 from catalogue.images import own_images
 from catalogue.supply import whole_name
-from planner.around_runs import has_mlflow
+from planner.mlops import has_mlflow
 from planner.teams import plan_teams
 from settings.model import Settings
 from settings.serving import Serving

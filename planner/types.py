@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from catalogue.supply import Supply
-from planner.around_runs import DatasetPlan, PipelinesPlan, TrackingPlan
 from planner.bom import Bom
 from planner.communication.gates import Gate
 from planner.cost.amounts import Prices
@@ -14,6 +13,7 @@ from planner.external_secrets import ExternalSecretsPlan
 from planner.findings import Finding, Severity
 from planner.gating import GatePlan
 from planner.keeper import KeeperPlan
+from planner.mlops import DatasetPlan, PipelinesPlan, TrackingPlan
 from planner.monitoring.types import MonitoringPlan
 from planner.placement import Sharing
 from planner.pool_types import AwsPoolPlan, PoolPlan

@@ -68,8 +68,7 @@ QUERIES_A_MINUTE = 8
 def traffic(settings: AwsSettings, home: HomePlan | None) -> Traffic:
     """What the bill assumes to pass through the network, and through people's own files, in a month."""
     logged = FLOW_LOG_GB_PER_NODE if settings.platform.network.flow_logs else 0
-    asks = settings.monitoring is not None and settings.monitoring.file_system
-    metrics = QUERIES_A_MINUTE * 60 * HOURS_PER_MONTH if asks else 0
+    metrics = QUERIES_A_MINUTE * 60 * HOURS_PER_MONTH if settings.watches_files else 0
     if home is None:
         return Traffic(flow_log_gb_per_node=logged, metrics=metrics)
     return Traffic(

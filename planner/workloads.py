@@ -8,9 +8,9 @@ from catalogue.model_types import Model
 from catalogue.types import Gpu
 from catalogue.units import MIB_PER_GIB, SECONDS_PER_HOUR
 from catalogue.whole import Catalogue
-from planner.around_runs import plan_follow_ups
 from planner.forecast import RESTART_SECONDS, Aim, Forecast, GpuHour, forecast
 from planner.interconnect import Switching, cluster_of
+from planner.mlops import plan_follow_ups
 from planner.nodes import pod_share
 from planner.placement import Sharing, sharing
 from planner.pool_types import AwsPoolPlan, PoolPlan

@@ -87,6 +87,11 @@ class Settings(Section):
     waivers: tuple[Waiver, ...] = ()
     catalogue: SiteRows = Field(default_factory=SiteRows)
 
+    @property
+    def watches_files(self) -> bool:
+        """Whether servers of the shared file system are asked for their rates."""
+        return self.monitoring is not None and self.monitoring.file_system
+
     @model_validator(mode="wrap")
     @classmethod
     def _everything_at_once(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:

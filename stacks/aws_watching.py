@@ -16,6 +16,7 @@ from components.aws.file_system_rates import (
 from components.aws.lustre import Lustre
 from components.aws.pod_logs import PodLogs, PodLogsArgs, group_name
 from components.monitoring.monitors import Target
+from planner.monitoring.types import watches_files
 from planner.types import AwsPlan
 from stacks.aws_ground import Ground, cluster_name
 from stacks.platform import Watching
@@ -81,7 +82,7 @@ def watching(plan: AwsPlan, base: Ground, name: pulumi.Output[str], lustre: Lust
         control_plane=(),
         logs=CloudWatch(region=plan.deployment.region, cluster_name=name, key_arn=base.keys.arn),
         files=FileSystem(plan=plan, base=base, cluster_name=name, lustre=lustre, after=after)
-        if plan.monitoring and plan.monitoring.file_system
+        if watches_files(plan.monitoring)
         else None,
         counters=efa_counters(plan.supply.image(versions.WAIT_IMAGE)) if base.efa_group_id is not None else None,
     )

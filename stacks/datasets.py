@@ -9,7 +9,7 @@ from components._base import physical_name
 from components.storage.snapshots import OwnFiles, OwnFilesArgs, Snapshot, SnapshotArgs
 from components.storage.staged import DATASETS
 from components.training.job import RunData
-from planner.around_runs import DatasetPlan
+from planner.mlops import DatasetPlan
 from stacks.copies import Copy, stage
 from stacks.platform import Platform
 from stacks.platform_services import Snapshots

@@ -11,6 +11,7 @@ from planner.fabric.lossless import CNP_DSCP
 from planner.fabric.nccl import ROCE_DSCP, ROCE_PRIORITY
 from planner.fabric.plan import joins
 from planner.metal_types import MetalPlan
+from planner.monitoring.types import watches_files
 from planner.nodes import (
     EVICTION_MIB,
     EXCLUSIVE_SPARE_MILLICORES,
@@ -161,8 +162,7 @@ def variables(
 
 def _watched_rate(plan: MetalPlan) -> float | None:
     """Bytes a second that the file system carries, where its servers are to tell what they do."""
-    asked = plan.monitoring is not None and plan.monitoring.file_system
-    return plan.storage.read_gb_per_s * 1e9 if asked and plan.storage else None
+    return plan.storage.read_gb_per_s * 1e9 if watches_files(plan.monitoring) and plan.storage else None
 
 
 def _of_any_node(plan: MetalPlan, host: HostPlan, known: Known) -> dict[str, pulumi.Input[str]]:

@@ -12,6 +12,7 @@ from components.metal.sensors import LABELS, NAME, Controller, Sensors, SensorsA
 from components.monitoring.monitors import Target
 from monitoring.limits import MachineLimits
 from planner.metal_types import MetalPlan
+from planner.monitoring.types import watches_files
 from planner.site import ControllersPlan, LokiPlan, SensorsPlan, SitePlan
 from stacks.metal_lustre import RATES_PORT, in_order
 from stacks.platform import Watching
@@ -144,6 +145,6 @@ def watching(plan: MetalPlan, site: SitePlan, read: ControllerSensors | None) ->
         audit=f"{AUDIT_LOGS}/*.log",
         targets=[CEPH] if site.ceph else [],
         sensors=read,
-        files=LustreServers(site=site) if plan.monitoring is not None and plan.monitoring.file_system else None,
+        files=LustreServers(site=site) if watches_files(plan.monitoring) else None,
         machines=machines(plan, site),
     )

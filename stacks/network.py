@@ -12,7 +12,7 @@ from components.tracking.mlflow import NAMESPACE as TRACKER
 from components.training.gate_pods import NEWCOMERS_KEY
 from components.training.pod import RUN_KEY
 from components.training.run_watch import WATCH_KEY
-from planner.around_runs import TrackingPlan
+from planner.mlops import TrackingPlan
 from planner.serving.gateway import GatewayPlan
 from planner.types import Plan
 from stacks.experiment_network import experiment_rules

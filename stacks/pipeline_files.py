@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from planner.around_runs import PipelinesPlan, UploadPlan
+from planner.mlops import PipelinesPlan, UploadPlan
 
 _MOST_BYTES = 900_000
 """A ConfigMap holds 1 MiB (Kubernetes documentation, ConfigMaps), its other files included."""

@@ -13,7 +13,7 @@ from components.tracking.database import TrackingDatabase, TrackingDatabaseArgs
 from components.tracking.key import KEY, SECRET, TrackingKey, TrackingKeyArgs
 from components.tracking.mlflow import ADDRESS, NAMESPACE, PORT, SERVICE, Mlflow, MlflowArgs
 from components.training.job import SecretValue
-from planner.around_runs import DATABASE_REQUEST, MLFLOW_REQUEST, MlflowPlan, TrackingPlan, WandbPlan
+from planner.mlops import DATABASE_REQUEST, MLFLOW_REQUEST, MlflowPlan, TrackingPlan, WandbPlan
 from planner.types import Plan
 from planner.workload_types import RunPlan
 from stacks.outside import outside_of

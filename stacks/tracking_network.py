@@ -7,7 +7,7 @@ from components.tracking.database import DATABASE
 from components.tracking.database import PORT as DATABASE_PORT
 from components.tracking.mlflow import NAMESPACE, PORT, SERVER
 from components.training.pod import RUN_KEY
-from planner.around_runs import TrackingPlan
+from planner.mlops import TrackingPlan
 
 
 def tracking_rules(plan: TrackingPlan, stores: Sequence[Reach]) -> Mapping[str, Sequence[Rule]]:

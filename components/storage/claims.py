@@ -1,5 +1,6 @@
 """A claim on a shared file system of any kind, and the volume reserved for it."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
@@ -82,7 +83,7 @@ class HasClaims(Protocol):
 Args = TypeVar("Args", bound=HasClaims)
 
 
-class Claims(Component, Generic[Args]):
+class Claims(Component, ABC, Generic[Args]):
     """Claims by (namespace, name), each as `_claim` makes it. A name resolves when its claim is there."""
 
     names: dict[tuple[str, str], pulumi.Output[str]]
@@ -92,5 +93,6 @@ class Claims(Component, Generic[Args]):
         self.names = {(spec.namespace, spec.name): self._claim(spec, args) for spec in args.claims}
         self.register_outputs({"claims": sorted("/".join(key) for key in self.names)})
 
+    @abstractmethod
     def _claim(self, spec: ClaimSpec, args: Args) -> pulumi.Output[str]:
-        raise NotImplementedError
+        """Registers the volume and the claim of one; the claim's name."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from planner.around_runs import DATABASE_REQUEST, MLFLOW_REQUEST, has_mlflow
 from planner.external_secrets import CONTROLLER_REQUEST
+from planner.mlops import DATABASE_REQUEST, MLFLOW_REQUEST, has_mlflow
 from planner.monitoring.types import PodRequest, Requests, SystemRoom
 from planner.nodes import CONTROLLER_REQUEST as KARPENTER_REQUEST
 from planner.pool_types import AwsPoolPlan, PoolPlan
@@ -100,7 +100,7 @@ def optional(settings: Settings, pools: Sequence[PoolPlan], gateway: GatewayPlan
         found.append(_OUTSIDE)
     if settings.monitoring and settings.monitoring.isolation:
         found.append(_ISOLATION)
-    if settings.monitoring and settings.monitoring.file_system and settings.platform.kind == "aws":
+    if settings.watches_files and settings.platform.kind == "aws":
         found.append(_FILE_SYSTEM)
     if any(isinstance(pool, AwsPoolPlan) and pool.scaled for pool in pools):
         found.append(_KARPENTER)

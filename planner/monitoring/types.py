@@ -128,3 +128,8 @@ class MonitoringPlan:
     room: SystemRoom
     isolation: IsolationPlan | None
     file_system: bool = False
+
+
+def watches_files(monitoring: MonitoringPlan | None) -> bool:
+    """Whether servers of the shared file system are asked for their rates."""
+    return monitoring is not None and monitoring.file_system

@@ -151,7 +151,7 @@ def _needed(draft: AwsDraft) -> Iterator[tuple[str, str]]:
     yield "eks-auth", "gives pods their rights, the volume driver's first"
     if settings.monitoring and settings.monitoring.logs:
         yield "logs", "monitoring.logs writes to"
-    if settings.monitoring and settings.monitoring.file_system:
+    if settings.watches_files:
         yield "monitoring", "monitoring.fileSystem asks for the rates of FSx"
     if settings.external_secrets:
         yield "secretsmanager", "secrets of externalSecrets are fetched from"

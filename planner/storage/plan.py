@@ -7,7 +7,7 @@ from catalogue.metal_types import StorageServer
 from catalogue.model_types import Model
 from catalogue.types import Nvme
 from catalogue.units import BYTES_PER_GB, BYTES_PER_GIB, GB_PER_TB, GIB_PER_TIB
-from planner.around_runs import dataset_sizes
+from planner.mlops import dataset_sizes
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan
 from planner.reliability.checkpoints import saving
 from planner.storage import fsx, tiers

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from catalogue.images import PIPELINE_IMAGES
-from planner.around_runs import PipelinesPlan, UploadPlan
+from planner.mlops import PipelinesPlan, UploadPlan
 from planner.supply import images_of
 from planner.types import AwsPlan
 from settings.serving import Serving

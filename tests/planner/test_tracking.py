@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from catalogue.versions import MLFLOW_IMAGE
-from planner.around_runs import DATABASE_REQUEST, MLFLOW_REQUEST, MlflowPlan, TrackingPlan, WandbPlan
+from planner.mlops import DATABASE_REQUEST, MLFLOW_REQUEST, MlflowPlan, TrackingPlan, WandbPlan
 from planner.types import AwsPlan
 from tests.planner.stacks import planned, planned_metal, sections
 

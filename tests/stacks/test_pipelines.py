@@ -12,7 +12,7 @@ import pytest
 from components.kubeflow.pipelines_server import Store, launcher_config
 from components.metal.object_store import client
 from components.platform.copying import StoreAddress
-from planner.around_runs import MlflowPlan, PipelinesPlan, TrackingPlan, UploadPlan
+from planner.mlops import MlflowPlan, PipelinesPlan, TrackingPlan, UploadPlan
 from policy import RULES
 from policy.pods import pods
 from policy.rule import violations

@@ -9,7 +9,7 @@ from typing import Any
 import pulumi
 import pytest
 
-from planner.around_runs import MlflowPlan, TrackingPlan, WandbPlan
+from planner.mlops import MlflowPlan, TrackingPlan, WandbPlan
 from policy import RULES
 from policy.pods import pods
 from policy.rule import violations

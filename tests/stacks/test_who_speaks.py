@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from components.platform.network_rules import DENY, NAMES, Flow, Pods, Reach, Rule, internet
-from planner.around_runs import MlflowPlan, TrackingPlan, WandbPlan
+from planner.mlops import MlflowPlan, TrackingPlan, WandbPlan
 from planner.serving.gateway import AcmePlan, GatewayPlan
 from planner.serving.people import PagePlan, PeoplePlan
 from stacks.network import network_rules, team_rules

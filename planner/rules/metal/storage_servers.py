@@ -217,8 +217,7 @@ def rates_without_servers(draft: MetalDraft) -> Iterable[Observation]:
     """Lustre's servers tell what they do where the program makes them. Ceph's metrics are read anyway, and who mounts
     somebody else's file system has no way to its servers.
     """
-    asked = draft.settings.monitoring is not None and draft.settings.monitoring.file_system
-    if asked and not (draft.site and draft.site.lustre and draft.site.lustre.servers):
+    if draft.settings.watches_files and not (draft.site and draft.site.lustre and draft.site.lustre.servers):
         yield Observation(
             path="monitoring.fileSystem",
             sentence="it reads servers of Lustre, and the inventory has none that the program makes",

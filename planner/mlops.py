@@ -1,4 +1,4 @@
-"""What is around runs: datasets, the tracker, pipelines that start them, and what follows their end."""
+"""Datasets, the tracker, pipelines and follow-ups: what stands around training runs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
