@@ -95,6 +95,13 @@ def test_what_up_waited_for_came_in_its_order(open_site: Rehearsed) -> None:
     assert since(route["status"]["parents"][0], "Accepted")
 
 
+def ready(site: Rehearsed) -> bool:
+    """Whether two pods of the gateway are, of two."""
+    found = site.kube.get("apps/v1", "Deployment", "traefik", SPACE)
+    assert found is not None
+    return [found["status"].get(each) for each in ("replicas", "readyReplicas")] == [2, 2]
+
+
 def since(status: dict[str, Any], kind: str) -> str:
     """When a condition became true."""
     (found,) = (each for each in status["conditions"] if each["type"] == kind)
@@ -103,15 +110,19 @@ def since(status: dict[str, Any], kind: str) -> str:
 
 
 def test_the_door_is_open_when_up_ends(caller: Caller) -> None:
-    """At the pod that has told Traefik's word at once, at the other within two seconds (providersThrottleDuration)."""
+    """At the pod that has told Traefik's word at once. The other is the autoscaler's, whose Deployment has no replicas
+    in the chart and starts with one: it comes when `up` may have ended, and answers within two seconds of being ready
+    (providersThrottleDuration). Until then it refuses connections or has a certificate that nobody signed.
+    """
 
     def opened() -> bool:
         try:
             return [each.status for each in everywhere(caller)] == [200, 200]
-        except ssl.SSLCertVerificationError:
+        except OSError:
             return False
 
-    until(opened, "both pods answer", RELOADED_SECONDS)
+    until(partial(ready, caller.site), "both pods to be ready")
+    until(opened, "both pods to answer", RELOADED_SECONDS)
     shown = [caller.certificate(at) for at in caller.pods().values()]
     assert len(shown) == 2
     assert [each.issuer.rfc4514_string() for each in shown] == ["CN=gpucluster-dev private CA"] * 2
