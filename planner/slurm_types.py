@@ -102,3 +102,13 @@ class SlurmPlan:
     def of_pool(self, pool: str) -> NodesPlan | None:
         """The machines of a pool, None where Slurm has none of it."""
         return next((each for each in self.nodes if each.pool == pool), None)
+
+    def daemons(self, host: str, pool: str | None) -> tuple[str, ...]:
+        """Units of systemd that run on a machine for Slurm; none on one that Slurm has not."""
+        there = {
+            "mariadb": host == self.database.name,
+            "slurmdbd": host == self.database.name,
+            "slurmctld": host in {head.name for head in self.heads},
+            "slurmd": pool is not None and self.of_pool(pool) is not None,
+        }
+        return ("munge", *(unit for unit, runs in there.items() if runs)) if any(there.values()) else ()

@@ -14,8 +14,8 @@ from planner.metal_types import MetalPlan
 from planner.pool_types import MetalPoolPlan
 from planner.site import HostPlan, SitePlan
 
-Ask = Callable[[SitePlan, HostPlan], Seen]
-"""What a machine says of itself. Raises UnreadError."""
+Ask = Callable[[SitePlan, HostPlan, Sequence[str]], Seen]
+"""What a machine says of itself and of some units of systemd. Raises UnreadError."""
 
 AT_ONCE = 16
 SEEN_MEMORY = 0.95
@@ -23,13 +23,14 @@ SEEN_MEMORY = 0.95
 CLOCK_SECONDS = 5.0
 """More than what a connection takes; time servers keep machines within milliseconds."""
 
-CHECKS = ("machine", "serial", "clock", "kernel", "memory", "gpus", "disks", "rails", "nic")
+CHECKS = ("machine", "serial", "clock", "kernel", "memory", "gpus", "disks", "rails", "nic", "daemons")
 
 
 def examine(plan: MetalPlan, site: SitePlan, ask: Ask) -> tuple[Result, ...]:
     """Every check of every machine, those of one kind together."""
     with ThreadPoolExecutor(AT_ONCE) as several:
-        answers = dict(zip(site.hosts, several.map(lambda host: _asked(ask, site, host), site.hosts), strict=True))
+        asked = several.map(lambda host: _asked(ask, site, host, _daemons(plan, host)), site.hosts)
+        answers = dict(zip(site.hosts, asked, strict=True))
     seen = {host: answer for host, answer in answers.items() if isinstance(answer, Seen)}
     kernels = usual({host: each.kernel or "" for host, each in seen.items()})
     remedy = "check that it is on and its address correct, and give its SSH key (KEY=FILE)"
@@ -47,9 +48,13 @@ def nothing_answered(results: Sequence[Result]) -> bool:
     return all(each.status is Status.UNKNOWN for each in results)
 
 
-def _asked(ask: Ask, site: SitePlan, host: HostPlan) -> Seen | UnreadError:
+def _daemons(plan: MetalPlan, host: HostPlan) -> tuple[str, ...]:
+    return plan.slurm.daemons(host.name, host.pool) if plan.slurm else ()
+
+
+def _asked(ask: Ask, site: SitePlan, host: HostPlan, units: Sequence[str]) -> Seen | UnreadError:
     try:
-        return ask(site, host)
+        return ask(site, host, units)
     except UnreadError as why:
         return why
 
@@ -82,6 +87,10 @@ def _wrong(plan: MetalPlan, host: HostPlan, seen: Seen, kernels: Mapping[str | N
     if host.management_nic and host.management_nic not in seen.nics:
         sentence = f"it has no interface {host.management_nic}"
         yield Wrong("nic", fail, sentence, "correct managementNic: ip -br link lists the interfaces")
+    for unit, state in seen.units.items():
+        if state != "active":
+            remedy = f"journalctl -u {unit} has the reason; then systemctl start {unit}: pulumi up, which changes "
+            yield Wrong("daemons", fail, f"{unit} is {state}", f"{remedy}nothing there, does not start it")
 
 
 def _of_pool(pool: MetalPoolPlan, seen: Seen) -> Iterator[Wrong]:

@@ -35,7 +35,8 @@ class UnreadError(Exception):
 class Seen:
     """A machine as it says it is. `disks` are those that are there, by path, with where they are mounted; `ports` are
     state and Gb/s by PCI address, `mtus` the bytes that their interfaces take, and `classes` the priority of each DSCP
-    (`26:3`) and the priorities that are paused (`3:on`). `seconds_off` is how much its clock is ahead of ours.
+    (`26:3`) and the priorities that are paused (`3:on`). `seconds_off` is how much its clock is ahead of ours. `units`
+    are what systemd says of those that it starts at boot (`failed`).
     """
 
     serial: str | None = None
@@ -49,6 +50,7 @@ class Seen:
     nics: frozenset[str] = frozenset()
     mtus: dict[str, int] = field(default_factory=dict)
     classes: dict[str, frozenset[str]] = field(default_factory=dict)
+    units: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -58,10 +60,10 @@ class Ssh:
     key: Path | None = None
     through: Sequence[str] = ()
 
-    def ask(self, site: SitePlan, host: HostPlan) -> Seen:
-        """What the machine says. Raises UnreadError."""
+    def ask(self, site: SitePlan, host: HostPlan, units: Sequence[str] = ()) -> Seen:
+        """What the machine says, and how the `units` of it are. Raises UnreadError."""
         begun = time.time()
-        said = self.run(site, host, _text(host))
+        said = self.run(site, host, _text(host, units))
         return parsed(said, begun, time.time())
 
     def run(self, site: SitePlan, host: HostPlan, script: str, seconds: float = ANSWER_SECONDS) -> str:
@@ -108,8 +110,13 @@ def _algorithms(host_key: str) -> str:
     return "rsa-sha2-512,rsa-sha2-256" if kind == "ssh-rsa" else kind
 
 
-def _text(host: HostPlan) -> str:
-    told = {"DISKS": " ".join(host.disks), "RAILS": " ".join(host.rails), "NIC": host.management_nic or ""}
+def _text(host: HostPlan, units: Sequence[str]) -> str:
+    told = {
+        "DISKS": " ".join(host.disks),
+        "RAILS": " ".join(host.rails),
+        "NIC": host.management_nic or "",
+        "UNITS": " ".join(units),
+    }
     return "".join(f"LOOK_{name}={shlex.quote(value)}\n" for name, value in told.items()) + SCRIPT.read_text("utf-8")
 
 
@@ -150,4 +157,5 @@ def parsed(text: str, asked: float, answered: float) -> Seen:
             for rail in every("card")
             if (told := [each for each in (*every("dscp"), *every("pfc")) if each.startswith(f"{rail} ")])
         },
+        units={words[0]: words[1] for each in every("unit") if len(words := each.split()) == 2},
     )

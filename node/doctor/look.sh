@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # What a machine says of itself, a line `WORD VALUE...` for each thing; nothing is changed. What cannot be read has no line.
-# Reads LOOK_DISKS (paths), LOOK_RAILS (PCI addresses) and LOOK_NIC (an interface, or nothing).
+# Reads LOOK_DISKS (paths), LOOK_RAILS (PCI addresses), LOOK_NIC (an interface, or nothing) and LOOK_UNITS (of systemd).
 
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
@@ -8,7 +8,7 @@ say() { [ -z "$2" ] || printf '%s %s\n' "$1" "$2"; }
 read_file() { tr -s '[:space:]' ' ' 2>/dev/null <"$1" | sed 's/ $//'; }
 
 look() {
-    local disk rail device
+    local disk rail device unit
     say serial "$(tr -d '[:space:]' 2>/dev/null </sys/class/dmi/id/product_serial)"
     say kernel "$(uname -r)"
     say seconds "$(date +%s)"
@@ -33,6 +33,9 @@ look() {
         done
     done
     [ -z "${LOOK_NIC:-}" ] || [ ! -e "/sys/class/net/$LOOK_NIC" ] || say nic "$LOOK_NIC"
+    for unit in ${LOOK_UNITS:-}; do
+        [ "$(systemctl is-enabled "$unit" 2>/dev/null)" != enabled ] || say unit "$unit $(systemctl is-active "$unit")"
+    done
 }
 
 look

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from planner.plan import plan
 from planner.site import HostPlan, SitePlan
 from settings.load import from_file
 from tests.graph.stackfiles import ROOT
+from tests.stacks.test_metal_presets import with_machines
 
 
 def planned() -> MetalPlan:
@@ -49,10 +50,11 @@ def whole(host: HostPlan) -> Seen:
     )
 
 
-def telling(**others: Seen | UnreadError) -> Callable[[SitePlan, HostPlan], Seen]:
+def telling(**others: Seen | UnreadError) -> comparing.Ask:
     """Machines as planned, but those that say what a test has them say."""
 
-    def ask(_: SitePlan, host: HostPlan) -> Seen:
+    def ask(_: SitePlan, host: HostPlan, units: Sequence[str]) -> Seen:
+        assert not units, "no machine of this stack is Slurm's"
         found = others.get(host.name.replace("-", "_"), whole(host))
         if isinstance(found, UnreadError):
             raise found
@@ -96,7 +98,9 @@ def test_cards_of_roce_are_compared_with_what_loses_no_packet_e04(classes: froze
     roce = replace(whole_plan, fabric=replace(whole_plan.fabric, kind="roce"))
     seen = {each.name: replace(whole(each), classes=dict.fromkeys(each.rails, LOSSLESS)) for each in site().hosts}
     seen["dgx-03"] = replace(seen["dgx-03"], classes=seen["dgx-03"].classes | {RAIL: classes})
-    found = [each for each in examine(roce, site(), lambda _, host: seen[host.name]) if each.status is not Status.OK]
+    found = [
+        each for each in examine(roce, site(), lambda _, host, __: seen[host.name]) if each.status is not Status.OK
+    ]
     assert [(each.subject, each.check) for each in found] == ([("dgx-03", "rails")] if words else [])
     assert not words or f"the card of rail 1 ({RAIL}) {words}" == found[0].sentence
 
@@ -187,9 +191,26 @@ def test_an_answer_without_lines_is_a_machine_of_which_nothing_is_known() -> Non
     assert parsed("port 0000:18:00.0 ACTIVE\nend\n", 0.0, 0.0).ports == {}
 
 
+def test_a_daemon_of_slurm_that_ended_is_told_and_up_does_not_start_it() -> None:
+    found, its = with_machines("slurm-8n")
+    asked: dict[str, Sequence[str]] = {}
+
+    def ask(_: SitePlan, host: HostPlan, units: Sequence[str]) -> Seen:
+        asked[host.name] = units
+        return replace(whole(host), units={unit: "failed" if unit == "slurmctld" else "active" for unit in units})
+
+    results = [each for each in examine(found, its, ask) if each.check == "daemons"]
+    (ended,) = (each for each in results if each.status is Status.FAIL)
+    assert (ended.subject, ended.sentence) == ("system-1, system-2", "slurmctld is failed")
+    assert "systemctl start slurmctld" in str(ended.remedy)
+    assert asked["system-3"] == ("munge", "mariadb", "slurmdbd")
+    assert asked["training-1"] == ("munge", "slurmd")
+    assert parsed("unit slurmd failed\nend\n", 0.0, 0.0).units == {"slurmd": "failed"}
+
+
 def test_the_script_writes_nothing() -> None:
     text = SCRIPT.read_text()
-    writing = (" >/", ">>", "rm ", "mv ", "tee", "systemctl", "modprobe", "mount ", "mkdir", "apt", "-pm", "-lgc")
+    writing = (" >/", ">>", "rm ", "mv ", "tee", "systemctl s", "modprobe", "mount ", "mkdir", "apt", "-pm", "-lgc")
     assert not [word for word in writing if word in text]
 
 

@@ -13,6 +13,7 @@ from catalogue.storage_servers import STORAGE_SERVERS
 from components.metal.bundle import CONCERNS
 from planner.metal_types import MetalPlan
 from planner.plan import plan
+from planner.site import SitePlan
 from settings.load import from_sections
 from settings.presets import preset, preset_names
 from tests.graph.harness import Recorded
@@ -73,6 +74,14 @@ def inventory(name: str) -> dict[str, Any]:
             at += 1
     stores = {"objectStore": STORE} if settings.storage.ceph else {"objectStore": STORE, "sharedFiles": SHARED}
     return {"endpoint": str(own[-3]), "driver": "host", "hosts": hosts, **stores}
+
+
+def with_machines(name: str) -> tuple[MetalPlan, SitePlan]:
+    """The preset's plan with the inventory, and its site."""
+    found = plan(from_sections({**bare(name), "inventory": inventory(name)}))
+    assert isinstance(found, MetalPlan)
+    assert found.site is not None
+    return found, found.site
 
 
 def config(name: str, **changes: Any) -> dict[str, Any]:

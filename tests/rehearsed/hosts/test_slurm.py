@@ -4,17 +4,21 @@ is changed."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import pytest
 import yaml
 
+from doctor.machines.comparing import examine
+from doctor.machines.reading import Ssh
+from doctor.results import Status
 from rehearsal.metal.hall import Hall, Host
 from rehearsed import machines
 from tests.graph.harness import Recorded
 from tests.stacks.test_metal import machines as commands
-from tests.stacks.test_metal_presets import config, deployed
+from tests.stacks.test_metal_presets import config, deployed, with_machines
 
-from .racks import Prepared, prepare
+from .racks import Prepared, over_ssh, prepare
 
 pytestmark = pytest.mark.engine
 
@@ -57,6 +61,15 @@ def site(hall: Hall) -> Iterator[dict[str, Host]]:
         hall.hosts[name].power_off()
 
 
+def ended(hall: Hall, site: dict[str, Host]) -> dict[str, str]:
+    """What `make doctor` says of the daemons, by machine."""
+    plan, where = with_machines("slurm-8n")
+    its = {name: " ".join(host.keys.public.split()[:2]) for name, host in site.items()}
+    there = tuple(replace(each, host_key=its[each.name]) for each in where.hosts if each.name in its)
+    told = examine(plan, replace(where, hosts=there), Ssh(hall.keys.private, hall.record.enter()).ask)
+    return {each.subject: each.sentence for each in told if each.check == "daemons" and each.status is not Status.OK}
+
+
 def active(host: Host) -> set[str]:
     done = host.calls()
     started = {call[2] for call in done if call[:2] in (["systemctl", "start"], ["systemctl", "restart"])}
@@ -76,6 +89,10 @@ def test_every_daemon_runs_and_a_second_run_changes_nothing(hall: Hall, site: di
     assert "accounts" not in site[SECOND].state(), "the first controller makes them"
     keys = {(host.disk / "etc/munge/munge.key").read_bytes() for host in site.values()}
     assert len(keys) == 1
+    assert ended(hall, site) == {}
+    over_ssh(hall, site[FIRST], "sudo -n systemctl stop slurmctld", user=site[FIRST].machine.user)
+    assert ended(hall, site) == {FIRST: "slurmctld is inactive"}
+    assert run(hall, site[FIRST]).status == 0
     for name in (DATABASE, FIRST, SECOND):
         site[name].power_off()
         site[name].power_on()
