@@ -22,7 +22,8 @@ from rehearsal import places, supervisor
 from rehearsal.command import apply
 from rehearsal.command.meter import Meter
 from rehearsal.command.session import open_session
-from tests.bench import copying, flat, passing, staging
+from rehearsal.metal.lacking import missing
+from tests.bench import copying, flat, hosts, passing, staging
 from tests.bench.yardstick import USUAL, counting_seconds
 from tests.graph.stackfiles import graph_of
 from tests.presets.rehearsing import rehearsed
@@ -93,7 +94,7 @@ def _measured(module: str, *arguments: str) -> dict[str, float]:
     argv = [sys.executable, "-m", f"tests.bench.{module}", *arguments]
     # As a person has it: what was imported once is not compiled again.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    done = subprocess.run(argv, cwd=ROOT, env=environment, capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(argv, cwd=ROOT, env=environment, capture_output=True, text=True, check=True, timeout=600)
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
 
@@ -185,6 +186,20 @@ def racked() -> list[Figure]:
     ]
 
 
+def prepared() -> list[Figure]:
+    """Wall time of preparing 32 rehearsed machines over that of one; nothing where this machine can rehearse none."""
+    if lacking := missing():
+        Console(stderr=True).print(f"not measured, preparing machines: {lacking}")
+        return []
+    took, cores = _measured("hosts"), os.cpu_count() or 1
+    share = max(4.0, 1.2 * hosts.MANY / cores)
+    how = (
+        f"{took['many']:.0f} s against {took['one']:.1f} s, {hosts.AT_ONCE} at once, as the engine does; they share "
+        f"{cores} cores: 4 is asked where there are many; a second time, when nothing changes, {took['again']:.0f} s"
+    )
+    return [Figure(f"{hosts.MANY} machines prepared over one", took["many"] / took["one"], share, "", how)]
+
+
 def staged() -> Figure:
     """Wall time of staging a dataset over that of `cp` with `sync`, on the same disk, one after the other."""
     copied, brought = staging.best(ROUNDS)
@@ -241,7 +256,7 @@ def report(figures: list[Figure], counting: tuple[float, float]) -> str:
 def main() -> int:
     """Measure, print, write the report."""
     before = counting_seconds()
-    apart = [*planning(), program_share(), growth(), *keeper(), *racked(), staged(), saved()]
+    apart = [*planning(), program_share(), growth(), *keeper(), *racked(), *prepared(), staged(), saved()]
     figures = [*apart, *rehearsal(), thousands(), review_share(), quick_tier()]
     counting = before, counting_seconds()
     table = Table("what", "measured", "budget", "how", title="benchmarks")
