@@ -22,7 +22,7 @@ from rehearsal import places, supervisor
 from rehearsal.command import apply
 from rehearsal.command.meter import Meter
 from rehearsal.command.session import open_session
-from rehearsal.metal.lacking import missing
+from rehearsal.metal import lacking
 from tests.bench import copying, flat, hosts, passing, staging
 from tests.bench.yardstick import USUAL, counting_seconds
 from tests.graph.stackfiles import graph_of
@@ -188,8 +188,8 @@ def racked() -> list[Figure]:
 
 def prepared() -> list[Figure]:
     """Wall time of preparing 32 rehearsed machines over that of one; nothing where this machine can rehearse none."""
-    if lacking := missing():
-        Console(stderr=True).print(f"not measured, preparing machines: {lacking}")
+    if why := lacking.missing():
+        Console(stderr=True).print(f"not measured, preparing machines: {why}")
         return []
     took, cores = _measured("hosts"), os.cpu_count() or 1
     share = max(4.0, 1.2 * hosts.MANY / cores)
