@@ -70,7 +70,7 @@ def feed_loss(draft: MetalDraft, _pool: MetalPool, server: Server) -> Iterable[O
     if units.count > 1 and not survives_a_feed(units, server.max_w):
         left = supplied_w(units, units.count - units.count // 2)
         yield Observation(
-            sentence=f"without one feed a {server.name} has {units.count // 2} supplies with {left} W for up to "
+            sentence=f"without one feed each {server.name} has {units.count // 2} supplies with {left} W for up to "
             f"{server.max_w}, and slows down or stops",
             remedy="take servers whose supplies carry them on one feed, or accept it",
             inputs={"supplies": str(units.count), "watts": f"{units.watts} W", "maximum": f"{server.max_w} W"},
