@@ -1,7 +1,5 @@
 """One AWS stand-in per test process, and a driven plugin configured against it."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What goes wrong in an account, and what the plugin makes of it."""
 
-from __future__ import annotations
-
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
