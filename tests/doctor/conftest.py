@@ -1,7 +1,5 @@
 """One AWS stand-in for these tests, asked as a user's account is: by boto3's own settings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any

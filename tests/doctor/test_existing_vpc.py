@@ -1,7 +1,5 @@
 """A VPC that somebody else made, looked at before a stack is put into it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any

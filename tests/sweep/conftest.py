@@ -1,7 +1,5 @@
 """An account of its own in which an expired lab, one that still runs, and things of nobody's lie side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The table: every resource type the plugin knows. Any other type is refused by name."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 

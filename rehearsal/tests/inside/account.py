@@ -1,7 +1,5 @@
 """An AWS account on the stand-in, furnished step by step through the public API, as a program would."""
 
-from __future__ import annotations
-
 import base64
 import json
 import subprocess

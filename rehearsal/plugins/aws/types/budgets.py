@@ -1,7 +1,5 @@
 """Cost budgets. Source: terraform-provider-aws internal/service/budgets/budget.go."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,8 +1,6 @@
 """Image repositories. Sources: terraform-provider-aws internal/service/ecr; pulumi-aws pull request 2085 for the order
 in which lifecycle policies are replaced."""
 
-from __future__ import annotations
-
 from rehearsal.plugins.aws.account import CallError
 from rehearsal.plugins.aws.object import Object
 from rehearsal.plugins.aws.row import Autoname, Row, words

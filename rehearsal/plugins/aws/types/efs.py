@@ -1,8 +1,6 @@
 """EFS. Sources: terraform-provider-aws internal/service/efs: file_system.go, mount_target.go, access_point.go,
 backup_policy.go, file_system_policy.go."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """EKS. Sources: terraform-provider-aws internal/service/eks, for timeouts, waits and retries as well."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

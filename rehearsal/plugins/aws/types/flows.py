@@ -1,7 +1,5 @@
 """Flow logs of a network. Source: terraform-provider-aws internal/service/ec2/vpc_flow_log.go."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,8 +1,6 @@
 """FSx for Lustre. Sources: terraform-provider-aws internal/service/fsx/lustre_file_system.go,
 data_repository_association.go."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

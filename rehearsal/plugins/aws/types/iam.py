@@ -3,8 +3,6 @@
 Source: terraform-provider-aws internal/service/iam.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """Keys and their aliases. Source: terraform-provider-aws internal/service/kms."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Functions, and who may call them. Source: terraform-provider-aws internal/service/lambda."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """VPC and what is in it. Sources: terraform-provider-aws internal/service/ec2, for timeouts and retries as well."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

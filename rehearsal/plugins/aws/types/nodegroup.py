@@ -1,7 +1,5 @@
 """EKS managed node groups. Source: terraform-provider-aws internal/service/eks/node_group.go."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Further ranges of a VPC. Source: terraform-provider-aws internal/service/ec2/vpc_ipv4_cidr_block_association.go."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rehearsal.plugins.aws.object import Object

@@ -1,7 +1,5 @@
 """On-Demand Capacity Reservations. Source: terraform-provider-aws internal/service/ec2/ec2_capacity_reservation.go."""
 
-from __future__ import annotations
-
 from rehearsal.plugins.aws.life import describe
 from rehearsal.plugins.aws.object import Object
 from rehearsal.plugins.aws.row import MINUTE, Change, Row, Wait, words

@@ -1,7 +1,5 @@
 """Routes and endpoints of a VPC. Source: terraform-provider-aws internal/service/ec2, timeouts included."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 from zlib import crc32

@@ -1,7 +1,5 @@
 """Security groups and their rules. Source: terraform-provider-aws internal/service/ec2/vpc_security_group*.go."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """S3 buckets and their parts. Source: terraform-provider-aws internal/service/s3."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rehearsal.plugins.aws.account import CallError

@@ -1,7 +1,5 @@
 """Schedules. Source: terraform-provider-aws internal/service/scheduler/schedule.go."""
 
-from __future__ import annotations
-
 from rehearsal.plugins.aws.row import Autoname, Row, words
 
 ALL = words(

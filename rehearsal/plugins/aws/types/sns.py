@@ -1,8 +1,6 @@
 """Topics. Source: terraform-provider-aws internal/service/sns/topic.go, topic_policy.go,
 topic_subscription.go."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

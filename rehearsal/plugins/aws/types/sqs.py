@@ -1,7 +1,5 @@
 """Queues. Source: terraform-provider-aws internal/service/sqs/queue.go, queue_policy.go."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

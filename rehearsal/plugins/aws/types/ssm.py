@@ -1,7 +1,5 @@
 """Parameters. Source: terraform-provider-aws internal/service/ssm/parameter.go."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

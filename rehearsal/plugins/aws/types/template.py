@@ -1,7 +1,5 @@
 """Launch templates. Source: terraform-provider-aws internal/service/ec2/ec2_launch_template.go."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
