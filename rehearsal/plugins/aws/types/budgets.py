@@ -94,7 +94,6 @@ def _look(obj: Object, found: Mapping[str, Any]) -> Mapping[str, Any]:
 
 ROWS: dict[str, Row] = {
     "aws:budgets/budget:Budget": Row(
-        service="budgets",
         create="create_budget",
         read="describe_budget -> Budget",
         key={"AccountId": "{accountId}", "BudgetName": "{name}"},

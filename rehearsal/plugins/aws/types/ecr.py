@@ -19,7 +19,6 @@ def _delete(obj: Object) -> None:
 
 ROWS: dict[str, Row] = {
     "aws:ecr/repository:Repository": Row(
-        service="ecr",
         create="create_repository -> repository",
         read="describe_repositories -> repositories[0]",
         delete=_delete,
@@ -40,7 +39,6 @@ ROWS: dict[str, Row] = {
         tags=calls({"resourceArn": "{repositoryArn}"}, read="list_tags_for_resource -> tags"),
     ),
     "aws:ecr/pullThroughCacheRule:PullThroughCacheRule": Row(
-        service="ecr",
         create="create_pull_through_cache_rule",
         read="describe_pull_through_cache_rules -> pullThroughCacheRules[0]",
         key={"ecrRepositoryPrefixes": "{ecrRepositoryPrefix}", "ecrRepositoryPrefix": "{ecrRepositoryPrefix}"},
@@ -50,7 +48,6 @@ ROWS: dict[str, Row] = {
         updates=(("update_pull_through_cache_rule", words("credentialArn customRoleArn")),),
     ),
     "aws:ecr/lifecyclePolicy:LifecyclePolicy": Row(
-        service="ecr",
         create="put_lifecycle_policy",
         read="get_lifecycle_policy",
         delete="delete_lifecycle_policy",

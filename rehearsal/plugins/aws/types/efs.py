@@ -65,7 +65,6 @@ def _no_backups(obj: Object) -> None:
 OF_SYSTEM = {"FileSystemId": "{fileSystemId}"}
 ROWS: dict[str, Row] = {
     "aws:efs/fileSystem:FileSystem": Row(
-        service="efs",
         create="create_file_system",
         read=_read,
         id="{FileSystemId}",
@@ -83,7 +82,6 @@ ROWS: dict[str, Row] = {
         tags=calls({"ResourceId": "{FileSystemId}"}),
     ),
     "aws:efs/mountTarget:MountTarget": Row(
-        service="efs",
         create="create_mount_target",
         read=_target,
         key={"MountTargetId": "{MountTargetId}", "FileSystemId": "{fileSystemId}"},
@@ -100,7 +98,6 @@ ROWS: dict[str, Row] = {
         timeouts=(30 * MINUTE, 10 * MINUTE, 10 * MINUTE),
     ),
     "aws:efs/accessPoint:AccessPoint": Row(
-        service="efs",
         create="create_access_point",
         read="describe_access_points -> AccessPoints[0]",
         id="{AccessPointId}",
@@ -113,7 +110,6 @@ ROWS: dict[str, Row] = {
         tags=calls({"ResourceId": "{AccessPointId}"}),
     ),
     "aws:efs/backupPolicy:BackupPolicy": Row(
-        service="efs",
         create="put_backup_policy",
         read=_backup,
         delete=_no_backups,
@@ -124,7 +120,6 @@ ROWS: dict[str, Row] = {
         wait=Wait("BackupPolicy.Status", ("ENABLED", "DISABLED"), ()),
     ),
     "aws:efs/fileSystemPolicy:FileSystemPolicy": Row(
-        service="efs",
         create="put_file_system_policy",
         read="describe_file_system_policy",
         key=OF_SYSTEM,

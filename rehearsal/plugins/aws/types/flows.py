@@ -37,7 +37,6 @@ def _delete(obj: Object) -> None:
 
 ROWS: dict[str, Row] = {
     "aws:ec2/flowLog:FlowLog": Row(
-        service="ec2",
         create="create_flow_logs -> {FlowLogId: FlowLogIds[0]}",
         read="describe_flow_logs -> FlowLogs[0]",
         delete=_delete,

@@ -61,7 +61,6 @@ CONFIGURED = words("description environment handler loggingConfig memorySize rol
 
 ROWS: dict[str, Row] = {
     "aws:lambda/function:Function": Row(
-        service="lambda",
         create="create_function",
         read="get_function -> merge(Configuration, {Tags: Tags})",
         key={"FunctionName": "{name}"},
@@ -84,7 +83,6 @@ ROWS: dict[str, Row] = {
         tags=calls({"Resource": "{FunctionArn}"}),
     ),
     "aws:lambda/permission:Permission": Row(
-        service="lambda",
         create="add_permission",
         read=_statement,
         delete="remove_permission",

@@ -65,7 +65,6 @@ def _look(_: Object, found: Mapping[str, Any]) -> Mapping[str, Any]:
 
 ROWS: dict[str, Row] = {
     "aws:eks/nodeGroup:NodeGroup": Row(
-        service="eks",
         create="create_nodegroup -> nodegroup",
         read="describe_nodegroup -> nodegroup",
         key={"clusterName": "{clusterName}", "nodegroupName": "{nodeGroupName}"},

@@ -24,7 +24,6 @@ def _delete(obj: Object) -> None:
 
 ROWS: dict[str, Row] = {
     "aws:ec2/vpcIpv4CidrBlockAssociation:VpcIpv4CidrBlockAssociation": Row(
-        service="ec2",
         create="associate_vpc_cidr_block -> CidrBlockAssociation",
         read=_read,
         delete=_delete,

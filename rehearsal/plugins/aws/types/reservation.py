@@ -24,7 +24,6 @@ def _cancel(obj: Object) -> None:
 
 ROWS: dict[str, Row] = {
     "aws:ec2/capacityReservation:CapacityReservation": Row(
-        service="ec2",
         create="create_capacity_reservation -> CapacityReservation",
         read="describe_capacity_reservations -> CapacityReservations[0]",
         delete=_cancel,

@@ -100,7 +100,6 @@ def _rule(direction: str) -> Row:
 
 ROWS: dict[str, Row] = {
     "aws:ec2/securityGroup:SecurityGroup": Row(
-        service="ec2",
         create="create_security_group",
         read="describe_security_groups -> SecurityGroups[0]",
         delete=_group_delete,

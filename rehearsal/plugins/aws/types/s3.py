@@ -92,7 +92,6 @@ def _part(noun: str, inside: str, *properties: str, delete: str = "", **more: An
 
 ROWS: dict[str, Row] = {
     "aws:s3/bucket:Bucket": Row(
-        service="s3",
         create="create_bucket",
         read=_bucket_read,
         delete=_bucket_delete,
@@ -113,7 +112,6 @@ ROWS: dict[str, Row] = {
         timeouts=(20 * MINUTE, 20 * MINUTE, 60 * MINUTE),
     ),
     "aws:s3/bucketVersioning:BucketVersioning": Row(
-        service="s3",
         create="put_bucket_versioning",
         read=_versioning_read,
         delete=_versioning_delete,

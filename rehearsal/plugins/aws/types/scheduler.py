@@ -10,7 +10,6 @@ ALL = words(
 
 ROWS: dict[str, Row] = {
     "aws:scheduler/schedule:Schedule": Row(
-        service="scheduler",
         create="create_schedule",
         read="get_schedule",
         key={"GroupName": "{groupName}", "Name": "{name}"},

@@ -42,7 +42,6 @@ def _unset_policy(obj: Object) -> None:
 
 ROWS: dict[str, Row] = {
     "aws:sns/topic:Topic": Row(
-        service="sns",
         create="create_topic",
         read="get_topic_attributes -> Attributes",
         id="{TopicArn}",
@@ -55,7 +54,6 @@ ROWS: dict[str, Row] = {
         tags=calls({"ResourceArn": "{TopicArn}"}, read="list_tags_for_resource -> Tags"),
     ),
     "aws:sns/topicSubscription:TopicSubscription": Row(
-        service="sns",
         create="subscribe",
         read="get_subscription_attributes -> Attributes",
         delete="unsubscribe",
@@ -70,7 +68,6 @@ ROWS: dict[str, Row] = {
         force_new=words("topic protocol endpoint"),
     ),
     "aws:sns/topicPolicy:TopicPolicy": Row(
-        service="sns",
         create="set_topic_attributes",
         read=_read_policy,
         delete=_unset_policy,

@@ -71,7 +71,6 @@ def _unset_policy(obj: Object) -> None:
 
 ROWS: dict[str, Row] = {
     "aws:sqs/queue:Queue": Row(
-        service="sqs",
         create="create_queue",
         read=_read,
         key={"QueueUrl": "{id}"},
@@ -88,7 +87,6 @@ ROWS: dict[str, Row] = {
         tags=calls({"QueueUrl": "{id}"}, "tag_queue", "untag_queue", "list_queue_tags -> Tags"),
     ),
     "aws:sqs/queuePolicy:QueuePolicy": Row(
-        service="sqs",
         create="set_queue_attributes",
         read=_read_policy,
         delete=_unset_policy,

@@ -25,7 +25,6 @@ def _look(obj: Object, found: Mapping[str, Any]) -> Mapping[str, Any]:
 
 ROWS: dict[str, Row] = {
     "aws:ssm/parameter:Parameter": Row(
-        service="ssm",
         create="put_parameter",
         once=True,
         read="get_parameter -> Parameter",

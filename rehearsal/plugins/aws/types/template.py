@@ -66,7 +66,6 @@ def _look(_: Object, found: Mapping[str, Any]) -> Mapping[str, Any]:
 
 ROWS: dict[str, Row] = {
     "aws:ec2/launchTemplate:LaunchTemplate": Row(
-        service="ec2",
         create="create_launch_template -> LaunchTemplate",
         read=_read,
         id="{LaunchTemplateId}",
