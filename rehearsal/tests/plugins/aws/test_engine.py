@@ -124,7 +124,7 @@ def project(cloud: Cloud, tmp_path: Path) -> Project:
 
 
 def test_a_stack_lives_and_leaves_nothing(project: Project, cloud: Cloud) -> None:
-    before = cloud.control("GET", "inventory")
+    before = cloud.call("GET", "inventory")
     assert project.changes() == {"create": 7}
     project.run("up", "--yes", "--skip-preview")
     outputs = project.outputs()
@@ -156,7 +156,7 @@ def test_a_stack_lives_and_leaves_nothing(project: Project, cloud: Cloud) -> Non
     assert project.changes() == {}
 
     project.run("destroy", "--yes", "--skip-preview")
-    assert cloud.control("GET", "inventory") == before
+    assert cloud.call("GET", "inventory") == before
 
 
 def test_a_failed_up_says_what_failed_and_goes_on_next_time(project: Project, cloud: Cloud) -> None:

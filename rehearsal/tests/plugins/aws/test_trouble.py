@@ -21,7 +21,7 @@ def quick(monkeypatch: pytest.MonkeyPatch, cloud: Cloud) -> Any:
     """Retries without the waiting; no fault survives its test."""
     monkeypatch.setattr("rehearsal.plugins.aws.account.MAX_BACKOFF", 0.01)
     yield
-    cloud.control("DELETE", "faults")
+    cloud.call("DELETE", "faults")
 
 
 @pytest.mark.parametrize("code", ["RequestLimitExceeded", "Throttling", "InternalError", "Unavailable"])
