@@ -4,8 +4,6 @@ status and log read. on, off, force-off, cycle and pxe need the machine's serial
 1 if it was not done, 2 on wrong usage.
 """
 
-from __future__ import annotations
-
 import argparse
 import getpass
 import logging

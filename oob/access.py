@@ -4,8 +4,6 @@ A password goes to a controller only after its certificate was compared, and is 
 or an address out after a few that are wrong.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """A machine as its controller describes it. What a controller leaves out, or says as null, is None or missing here."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,7 +1,5 @@
 """What is done to a machine by its controller, each with the machine's serial number typed by a person."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

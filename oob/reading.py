@@ -3,8 +3,6 @@
 What a controller leaves out ends no reading: only who cannot be asked for the machine itself has not been read.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Controllers of a plan's machines."""
 
-from __future__ import annotations
-
 import os
 
 from oob.access import Controller

@@ -4,8 +4,6 @@ So it needs nothing but Python. Real controllers leave members out, give null or
 resources that they list: each of these reads as nothing.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """The descriptions of AWS's services that botocore brings: megabytes of JSON, of which EC2's are the most."""
 
-from __future__ import annotations
-
 import functools
 import re
 import threading

@@ -4,8 +4,6 @@ Loopback keeps other machines out, and nobody else who has an account on this on
 site, and lie in a file that its owner alone reads.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import hmac

@@ -5,8 +5,6 @@ A program that needs more than the stock has a package `rehearsed` beside its Pu
 place that does. A program without the package is rehearsed with stock behaviour.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 import os

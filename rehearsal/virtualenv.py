@@ -5,8 +5,6 @@ without it `uv` has `.venv`, and `pip` the Python on PATH. The official host mak
 into it; a rehearsal, which is offline, runs the program with its own interpreter then.
 """
 
-from __future__ import annotations
-
 import importlib.metadata
 import sys
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ efa/efa_verbs.c), and the names before them are those that the script prints. Wh
 GPUs of the container that holds the node's devices: a share of its rate while kernels run, which is assumed.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ What is left is counted through AWS' own APIs, not by what made or removed it: e
 the region, whatever its tags, and everything that is meant to last.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What reads the file system's rates in a rehearsal: the script itself, which asks the account's stand-in."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

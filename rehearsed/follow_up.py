@@ -4,8 +4,6 @@ Checkpoints are names and sizes here, so it looks at directories of the same nam
 hash to what their SHA256SUMS say.
 """
 
-from __future__ import annotations
-
 import hashlib
 import posixpath
 import sys

@@ -6,8 +6,6 @@ its NVLinks carry, between nodes what its EFA devices carry, each by a factor th
 (aws-ofi-nccl and nccl-tests on p5: 480 GB/s in both places; 900 GB/s of NVLink, 400 GB/s of cards, both ways).
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Mapping, Sequence

@@ -6,8 +6,6 @@ revision is a commit, or `main`. Source: huggingface_hub 1.28, cli/_errors.py (i
 these makers: their models' pages.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 import shlex

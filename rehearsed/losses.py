@@ -1,7 +1,5 @@
 """What a deleted training job loses: everything since its newest checkpoint, by the job's environment."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

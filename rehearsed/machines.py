@@ -7,8 +7,6 @@ AS-8125GS-TNHR, SYS-821GE-TNHR and SYS-421GE-TNHR2-LCC (the most memory is the b
 pci.ids (15b3:1021 is a ConnectX-7).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -6,8 +6,6 @@ is not there), openai/completion/protocol.py, serve/sagemaker/api_router.py (/pi
 serve/instrumentator (/health, /version, /metrics). Paths that nobody serves are FastAPI's own 404.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence

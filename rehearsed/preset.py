@@ -1,7 +1,5 @@
 """A stack file as it is with the shipped preset that it builds on, from the preset's own file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

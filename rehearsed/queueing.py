@@ -11,8 +11,6 @@ The model, whose numbers are those of `Speed` and `Shape` and of nothing measure
   its output. Time goes from event to event; nothing is random.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import dataclass, field
 

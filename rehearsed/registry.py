@@ -4,8 +4,6 @@ A stack file's rows in `catalogue.images` are its owner's word about images that
 owner's; of a vendor's image it cannot change what is there.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

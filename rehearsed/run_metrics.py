@@ -6,8 +6,6 @@ and token (Chowdhery et al. 2022, appendix B) at a utilisation that is assumed. 
 the kubelet's faster time, as Prometheus reads it by the clock.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import time

@@ -1,7 +1,5 @@
 """What `run-watch` recorded in the cluster."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 

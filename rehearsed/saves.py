@@ -5,8 +5,6 @@ which is written last. The copier's script itself runs in tests/rehearsed/test_b
 and resumption in tests/node.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 from string import Template

@@ -4,8 +4,6 @@ What a script waits for by its command line it waits for in the kubelet's faster
 that.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from urllib.parse import urlsplit

@@ -1,7 +1,5 @@
 """Secrets that a stack file's sections read, except those kept in a store outside of it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import yaml

@@ -3,8 +3,6 @@
 The script itself meets an emulated controller in tests/rehearsed/test_machine_sensors.py.
 """
 
-from __future__ import annotations
-
 import json
 import posixpath
 from collections.abc import Iterable

@@ -4,8 +4,6 @@ The script itself runs on real disks in tests/node/test_staging.py; here it take
 disks need, and what it says is what that one says.
 """
 
-from __future__ import annotations
-
 import argparse
 import posixpath
 

@@ -5,8 +5,6 @@ v1's environment (PET_NNODES counts pods), CPython's main.c (what it says of a f
 PyTorch's ProcessGroupNCCL (an error of NCCL ends the rank).
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Mapping, Sequence

@@ -6,8 +6,6 @@ from its learning rate: the loss is least at BEST_RATE, and above HIGHEST_RATE i
 and how long a step takes, are assumed.
 """
 
-from __future__ import annotations
-
 import math
 import posixpath
 import re

@@ -7,8 +7,6 @@ anybody who reaches it (src/http_server.cc, HTTPAPIServer::Handle).
 Loading takes what the bytes take at 1 GB/s, and 20 s for CUDA.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 

@@ -7,8 +7,6 @@ scale: the bytes of the model's files, read at what their file system gives and 
 A model that is fetched from a hub has the size that its published name tells ("8B" in bfloat16).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Source: vLLM, vllm/v1/metrics/loggers.py (names, labels, buckets), docs/design/m
 What the engine here does not have - images, adapters, speculation, samples of an engine step - is absent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """What is wrong with the settings, as sentences: where, what, and what to type instead."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from difflib import get_close_matches

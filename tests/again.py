@@ -7,8 +7,6 @@ wrong, and so are failures of more files than `MOST`: then nothing runs again. A
 the end; it has a race, or waits too briefly, and should be mended.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Where the fabric's reports come from: a machine on the fabric, or files that a person saved."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The fabric as it is discovered beside the cables as they are planned. What differs is named by both ends."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping

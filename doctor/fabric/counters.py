@@ -4,8 +4,6 @@ Source: infiniband-diags (rdma-core), ibqueryerrors.c: a line for each port whos
 a switch or of a card's port, and a summary at the end.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

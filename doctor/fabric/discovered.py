@@ -5,8 +5,6 @@ record, headed by its kind, ports and node GUID, with a line for each port that 
 there twice, once from each end, with the width and speed that it runs at.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

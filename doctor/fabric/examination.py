@@ -1,7 +1,5 @@
 """What the doctor says of the fabric: each cable that is not as planned is one result."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 

@@ -1,7 +1,5 @@
 """What a machine says of itself beside the plan. What is wrong of several for one reason is one result."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 

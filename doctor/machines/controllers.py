@@ -1,7 +1,5 @@
 """What a machine's management controller says of it, beside inventory and plan. It is read over Redfish only."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """What is wrong of several machines for one reason is one result, and what is right of all is one for each check."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

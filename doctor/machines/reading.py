@@ -1,7 +1,5 @@
 """What a machine says of itself: one connection, one script on standard input, nothing written."""
 
-from __future__ import annotations
-
 import shlex
 import subprocess
 import tempfile

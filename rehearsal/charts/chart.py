@@ -1,7 +1,5 @@
 """What a chart is to a rehearsal: something that renders objects from values and from what Helm knows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol

@@ -1,7 +1,5 @@
 """A whole chart, rendered by helm itself with what the cluster serves: hooks, sub-charts, capabilities and all."""
 
-from __future__ import annotations
-
 import copy
 import functools
 import hashlib

@@ -1,7 +1,5 @@
 """Where a chart comes from: a directory, a package, a Go module that is built, the vendors' files, or a played one."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import re

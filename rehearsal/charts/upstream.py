@@ -1,7 +1,5 @@
 """The vendors' files in the directory GPUCLUSTER_UPSTREAM, where there is one."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

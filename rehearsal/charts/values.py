@@ -2,8 +2,6 @@
 templates use.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Set
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``python -m rehearsal.cloud --keys FILE [--port P] [--port-file F] [--alone]``: serve one AWS account on loopback."""
 
-from __future__ import annotations
-
 import argparse
 import gc
 import os

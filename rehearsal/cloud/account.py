@@ -1,7 +1,5 @@
 """The one account of a rehearsal: its id, its identities, and the way to moto's state by service and region."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Things that AWS finishes a little after it has answered: file systems that come up, NAT gateways that go away."""
 
-from __future__ import annotations
-
 import heapq
 import itertools
 import time

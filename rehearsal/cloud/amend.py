@@ -1,7 +1,5 @@
 """How amendments to moto are written down: functions collected by decorators, put in place once by :meth:`apply`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from typing import Any

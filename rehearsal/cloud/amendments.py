@@ -1,7 +1,5 @@
 """Everything that is changed about moto, in one place."""
 
-from __future__ import annotations
-
 from importlib import import_module
 
 from rehearsal.cloud import anomalies, budgets, iam, quotas

@@ -2,8 +2,6 @@
 Explorer's operations of these names; user guide, "Detecting unusual spend with AWS Cost Anomaly Detection".
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -5,8 +5,6 @@ Sources: S3 user guide, "Verifying bucket ownership with bucket owner condition"
 to whoever has no permission). Which statements a policy has beyond naming this account is not looked at.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

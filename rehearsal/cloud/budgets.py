@@ -2,8 +2,6 @@
 of these names, and "Quotas and restrictions" of the Cost Management user guide.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The rehearsal's own routes: ``/rehearsal/...``, JSON in and out. What each takes is told at its handler."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Which service and which of its operations a request means: moto's own answers, asked for once."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -4,8 +4,6 @@ Sources: ECR API reference, CreateRepository (KmsException), PutImage (ImageTagA
 EncryptionConfiguration.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from moto.core.exceptions import ServiceException

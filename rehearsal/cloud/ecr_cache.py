@@ -4,8 +4,6 @@ Sources: ECR API reference, Create-, Describe-, Update- and DeletePullThroughCac
 through cache rule" (a secret's name, account and region) and "Amazon ECR service quotas" (rules of a registry).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime

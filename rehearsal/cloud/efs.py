@@ -4,8 +4,6 @@ Sources: EFS API reference, CreateFileSystem, UpdateFileSystem, CreateMountTarge
 PutFileSystemPolicy, DeleteFileSystemPolicy, PutLifecycleConfiguration.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -4,8 +4,6 @@ It also drops where a function writes its log, which Lambda tells again. Source:
 (CreateFunction, GetFunctionConfiguration, UpdateFunctionConfiguration).
 """
 
-from __future__ import annotations
-
 import base64
 from typing import Any
 

@@ -3,8 +3,6 @@
 Sources: IAM user guide, "IAM JSON policy elements: Principal"; STS API reference, GetCallerIdentity.
 """
 
-from __future__ import annotations
-
 import json
 from fnmatch import fnmatchcase
 from typing import Any

@@ -4,8 +4,6 @@ Left out is what every account has (default VPC, the deployer's role, keys AWS m
 while after a delete (terminated instances, keys pending deletion, NAT gateways that are deleted).
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from typing import Any

@@ -3,8 +3,6 @@
 Sources: KMS API reference, EnableKeyRotation, GetKeyRotationStatus, ScheduleKeyDeletion; developer guide, "Key states".
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

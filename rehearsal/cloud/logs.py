@@ -4,8 +4,6 @@ Sources: CloudWatch Logs user guide, "Encrypt log data in CloudWatch Logs using 
 CreateLogGroup, AssociateKmsKey, PutRetentionPolicy.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from moto.logs.exceptions import InvalidParameterException, ResourceNotFoundException

@@ -5,8 +5,6 @@ its capacity in steps of 1,200 GiB (the same guide, "Striping data in your file 
 the rates and what is free are those of a quiet file system.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Which instance types are offered where, read region by region: all regions at once would hold 50 MB for nothing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from moto.utilities import utils as moto_utilities

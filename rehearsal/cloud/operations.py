@@ -1,7 +1,5 @@
 """Which operation of which service a request is: for counters, for faults, and to word errors in its protocol."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs

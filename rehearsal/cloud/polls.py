@@ -4,8 +4,6 @@ Source: SQS developer guide, "Amazon SQS short and long polling". Moto waits ins
 lock that all requests of the account need; so it never waits, and the server asks it again.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from typing import Any

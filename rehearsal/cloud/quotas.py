@@ -6,8 +6,6 @@ its GPU and standard instances were raised. Only the vCPU of instances are refus
 (`rehearsal.cloud.ec2.capacity`).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -5,8 +5,6 @@ Sources: S3 user guide, "Default settings for new S3 buckets" (encryption, publi
 `KMS.` before them); API reference, NoncurrentVersionExpiration.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

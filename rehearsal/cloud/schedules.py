@@ -5,8 +5,6 @@ configuration is updated (Lambda developer guide, "Lambda function states": call
 fails, or that is throttled, is made again with the same event (Scheduler user guide, "Configuring a retry policy").
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import os

@@ -1,7 +1,5 @@
 """Secrets Manager: secrets that were in the account before the stack, whom no stack makes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

@@ -4,8 +4,6 @@ Nothing is answered to who has no key of the account: other people of this machi
 page that a browser here has open, by a name of its own for this address (hence the look at Host).
 """
 
-from __future__ import annotations
-
 import hmac
 import io
 import json

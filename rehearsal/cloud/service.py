@@ -3,8 +3,6 @@
 The model is botocore's, through moto's router, parser and serializer; operations are methods by snake-case name.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from moto.core.exceptions import ServiceException

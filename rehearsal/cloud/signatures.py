@@ -6,8 +6,6 @@ signed AWS API request" and "Troubleshoot Signature Version 4" (five minutes); S
 for fifteen minutes). The chunks of a body that is signed in chunks are not checked, its first signature is.
 """
 
-from __future__ import annotations
-
 import enum
 import hashlib
 import hmac

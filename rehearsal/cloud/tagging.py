@@ -3,8 +3,6 @@
 How a service calls the ARN and the tags, and whether these are a map or a list of pairs, its model says (botocore).
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from typing import Any
 

@@ -4,8 +4,6 @@ Source: EKS user guide, "Grant IAM users access to Kubernetes with a ConfigMap",
 (`mapRoles`, `mapUsers`). EKS itself enters the role of a managed node group where access entries are off.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Which real process, or which function, stands behind a simulated pod's port."""
 
-from __future__ import annotations
-
 import ssl
 import threading
 from collections.abc import Callable, Iterable

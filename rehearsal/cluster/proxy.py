@@ -5,8 +5,6 @@ end to end. An address that nothing answers in the cluster is refused: 502, with
 know the proxy's word, which its URL holds, is not in the cluster's network at all: 407 (RFC 9110, 11.7; RFC 7617).
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import hmac

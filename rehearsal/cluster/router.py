@@ -4,8 +4,6 @@ The address is followed as a node would: Service -> ready endpoint -> pod -> wha
 else is reachable: a rehearsed cluster has no way to any other network.
 """
 
-from __future__ import annotations
-
 import ipaddress
 from typing import Any
 

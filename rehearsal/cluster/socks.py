@@ -6,8 +6,6 @@ For clients that forward requests with the names of others in them: an HTTP prox
 (Go, net/http, Request.WriteProxy), and would look for it in the cluster.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 import ipaddress

@@ -5,8 +5,6 @@ cannot keep the state. Beside the site lies a file of some mebibytes that is giv
 what is under way can still be written down.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

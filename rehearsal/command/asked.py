@@ -3,8 +3,6 @@
 The API server hands these requests to the node's port 10250, where nothing listens: the pods' processes are simulated.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import sys

@@ -6,8 +6,6 @@ power in W, memory in GB/s, dense BF16 (FP16 before Ampere) in TFLOPS, NVLinks a
 are the highest that `nvidia-smi -q` names ("Max Clocks") in MHz, of the GeForce the boost of its page.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -5,8 +5,6 @@ selector takes); sriov-network-device-plugin, README ("Device selectors", a devi
 that all of them take; `PF#FIRST-LAST` are some functions of a port).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any

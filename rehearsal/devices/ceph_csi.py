@@ -5,8 +5,6 @@ from the set that a driver or the operator's configuration names; a sidecar of s
 ceph/ceph-csi, docs (handles, what a volume's attributes say). That a pool takes what a volume holds is not looked at.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any

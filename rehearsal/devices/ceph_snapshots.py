@@ -7,8 +7,6 @@ docs/cephfs-snapshot-backed-volumes.md and internal/cephfs/store/backingsnapshot
 read, and the snapshot's data stay until the last such volume is gone).
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime

@@ -6,8 +6,6 @@ server, agents must be told its address (k8sServiceHost), since it is they who m
 pkg/k8s/apis/cilium.io/client/register.go (CreateCustomResourceDefinitions).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,7 +13,7 @@ import yaml
 
 from rehearsal.charts.played import definitions
 from rehearsal.devices.reconciling import Reconciling
-from rehearsal.kubelet.program import Ends, Exit, Launch, Program
+from rehearsal.kubelet.program import Launch, Program, failed
 from rehearsal.kubelet.world import World
 
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
@@ -32,9 +30,8 @@ def agent(launch: Launch) -> Program:
     known = endpoints(launch.world)
     if known and address not in known:
         asked = f"{address[0] or 'the Service kubernetes'}:{address[1]}"
-        text = f"Unable to contact k8s api-server: Get https://{asked}/api/v1/namespaces/kube-system: i/o timeout"
-        launch.log(text)
-        return Ends(launch.now, Exit(1, text))
+        page = f"https://{asked}/api/v1/namespaces/kube-system"
+        return failed(launch, f"Unable to contact k8s api-server: Get {page}: i/o timeout")
     return Program()
 
 

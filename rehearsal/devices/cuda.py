@@ -3,8 +3,6 @@
 Source: CUDA Runtime API, cudaError_t (the texts of cudaGetErrorString), as PyTorch puts them (`CUDA error: ...`).
 """
 
-from __future__ import annotations
-
 from rehearsal.devices.gpus import GPU
 from rehearsal.kubelet import faults
 from rehearsal.kubelet.allotted import Holder

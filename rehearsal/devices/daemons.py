@@ -3,8 +3,6 @@
 Each works on the node its pod runs on, as long as it runs there: no pod, no effect.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial

@@ -4,8 +4,6 @@ Source: NVIDIA/dcgm-exporter 4.5.3-4.8.2, internal/pkg: rendermetrics (labels an
 collector (blank values, err_code of Xids, windows), transformation/kubernetes.go (labels of the pod that holds a GPU).
 """
 
-from __future__ import annotations
-
 import csv
 import functools
 import re

@@ -4,9 +4,6 @@ Source: NVIDIA/dcgm-exporter, pkg/cmd/app.go (flags and their environment); the 
 mounts none. A list that the exporter cannot read ends it, in its own words.
 """
 
-from __future__ import annotations
-
-import posixpath
 import re
 import threading
 import time
@@ -25,7 +22,7 @@ from rehearsal.kubelet.allotted import IDLE, Holder, Work
 from rehearsal.kubelet.answering import Answering
 from rehearsal.kubelet.exposition import text
 from rehearsal.kubelet.hosts import Host
-from rehearsal.kubelet.program import Ends, Exit, Launch, Program
+from rehearsal.kubelet.program import Launch, Program, failed
 
 DEFAULTS = Path(__file__).with_name("dcgm_counters.csv")
 LISTEN, COLLECTORS = "DCGM_EXPORTER_LISTEN", "DCGM_EXPORTER_COLLECTORS"
@@ -38,8 +35,7 @@ def run(launch: Launch) -> Program:
     try:
         counters = dcgm.counters(listed(launch))
     except CountersError as error:
-        launch.log(str(error))
-        return Ends(launch.now, Exit(1, str(error)))
+        return failed(launch, str(error))
     exporter = Exporter(launch, counters)
     port = int((launch.env.get(LISTEN) or ":9400").rpartition(":")[2])
     return Answering(launch, {port: texts({"/metrics": exporter.page, "/health": lambda: "OK"})})
@@ -48,12 +44,9 @@ def run(launch: Launch) -> Program:
 def listed(launch: Launch) -> str:
     """The list of counters: the mounted file that the environment names, else the image's. Raises CountersError."""
     path = launch.env.get(COLLECTORS, "")
-    mount = launch.mount_of(path) if path else None
-    if mount is None:
+    if not path or launch.mount_of(path) is None:
         return DEFAULTS.read_text()
-    volume = next(each for each in launch.pod["spec"]["volumes"] if each["name"] == mount.name)
-    inside = posixpath.normpath(mount.inside(path) or "")
-    found = (volumes.files(volume, launch.namespace, launch.world.find) or {}).get(inside)
+    found = volumes.mounted(launch, path)
     if found is None:
         raise CountersError(f"Could not read metrics file '{path}'; err: open {path}: no such file or directory")
     return found.decode()

@@ -4,8 +4,6 @@ Source: gpu-operator v26.3.3, assets/state-dcgm-exporter and controllers/object_
 ServiceMonitor).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

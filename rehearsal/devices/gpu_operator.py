@@ -1,7 +1,5 @@
 """NVIDIA's GPU operator while its pod runs: labels GPU nodes and keeps the operands of the ClusterPolicy."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -6,8 +6,6 @@ them; memory is the total in MiB that the driver reports, which differs from EC2
 published output; an EC2 GPU that is not in the table gets no labels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

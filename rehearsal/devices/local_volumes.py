@@ -5,8 +5,6 @@ says what becomes of a volume; names; capacity in whole GiB; the node by its hos
 is released is emptied, which takes no time here, deleted, and offered anew).
 """
 
-from __future__ import annotations
-
 import posixpath
 from collections.abc import Iterator, Mapping
 from typing import Any

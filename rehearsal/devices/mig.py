@@ -4,8 +4,6 @@ Source: NVIDIA/mig-parted, deployments/gpu-operator (reconfigure-mig.sh: labels,
 the configurations `all-disabled` and `all-PROFILE` of its default ConfigMap.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -6,8 +6,6 @@ what an event only. Here it finds the failures that were ordered (`kubelet/fault
 repaired and the agent as started again, so that the condition is True.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from rehearsal.devices.daemons import MERGE, RETRY_SECONDS, Daemon

@@ -6,8 +6,6 @@ manifests/state-hostdevice-network (the network of one, in a namespace that is t
 pkg/ipam-controller/allocator (a block for each node that the pool selects, as long as there is one).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import IPv4Network

@@ -5,8 +5,6 @@ state-sriov-device-plugin, state-multus-cni, state-container-networking-plugins 
 tolerations; nvIpam brings the definitions of its pools).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

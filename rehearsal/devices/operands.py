@@ -4,8 +4,6 @@ Source: gpu-operator v26.3.3, assets/state-* (names, node selectors, init contai
 (tolerations, priority class and update strategy from `spec.daemonsets`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ Source: gpu-operator v26.3.3, controllers/clusterpolicy_controller.go, controlle
 (isDaemonSetReady) and internal/conditions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

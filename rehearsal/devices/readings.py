@@ -4,8 +4,6 @@ Source: DCGM, "Field Identifiers" (units, which GPUs have a field); dcgm-exporte
 A field that is not here has no value: it is not simulated. Shares that say ASSUMED stand for what depends on a program.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """An operator's pod while it runs: it compares what is wanted with what is there, again and again, until it ends."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from abc import ABC, abstractmethod

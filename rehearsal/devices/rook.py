@@ -7,8 +7,6 @@ user's key may come from Secrets; fields of a claim that the operator's settings
 complaints: Ceph documentation, "Health checks". No daemon speaks with another one: Ceph is as healthy as its pods.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 

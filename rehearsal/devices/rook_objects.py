@@ -3,8 +3,6 @@
 Sources: as in `rehearsal.devices.rook`.
 """
 
-from __future__ import annotations
-
 import base64
 import string
 from collections.abc import Iterator, Mapping, Sequence

@@ -5,8 +5,6 @@ of that name in the directory of all configurations; one that is not there is an
 its file) and README, "Shared access to GPUs" (sharing.timeSlicing.resources, replicas).
 """
 
-from __future__ import annotations
-
 import yaml
 
 from rehearsal.devices.gpus import GPU
@@ -24,13 +22,11 @@ def configurable(launch: Launch) -> bool:
 
 def turns(launch: Launch) -> int | None:
     """How many pods may have a GPU of this container's node; None while its configuration cannot be read."""
-    mount = launch.mount_of(f"/{CONFIGURATIONS}")
-    if mount is None:
+    if not configurable(launch):
         return 1
     labels = ((launch.world.find("nodes", launch.node) or {}).get("metadata") or {}).get("labels") or {}
     name = labels.get(LABEL) or launch.env.get("DEFAULT_CONFIG") or ""
-    volume = next(each for each in launch.pod["spec"]["volumes"] if each["name"] == mount.name)
-    text = (volumes.files(volume, launch.namespace, launch.world.find) or {}).get(name)
+    text = volumes.mounted(launch, f"/{CONFIGURATIONS}/{name}")
     if text is None:
         launch.log(f"specified config {name} does not exist")
         return None

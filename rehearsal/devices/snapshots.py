@@ -5,8 +5,6 @@ words of what fails, events, that a snapshot stays while a claim is made of it),
 that is named counts; contents that somebody brings, groups and the finalizer of claims are not played.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any

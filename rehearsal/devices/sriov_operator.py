@@ -7,8 +7,6 @@ daemon and plugins, api/v1/helper.go; pkg/daemon (syncStatus). In life the daemo
 functions and reboots the node; here it says that it waits for that.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -4,8 +4,6 @@ Source: NVIDIA/cuda-samples, Samples/0_Introduction/vectorAdd/vectorAdd.cu: it a
 ends with 1 and CUDA's words where it finds none. A container sees the GPUs it was given, if its node has a driver.
 """
 
-from __future__ import annotations
-
 from rehearsal.devices import cuda
 from rehearsal.devices.daemons import has_driver
 from rehearsal.devices.gpus import GPU

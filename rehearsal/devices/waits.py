@@ -3,8 +3,6 @@
 Source: gpu-operator, assets/state-*: each operand has an init container that waits for a validation file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from rehearsal.devices.daemons import has_driver

@@ -3,8 +3,6 @@
 Source: the manifests EKS installs, as far as effects need them: names, containers, tolerations, selectors, replicas.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -4,8 +4,6 @@ A new cluster also gets three that nobody asked for and EKS never looks at again
 Source: EKS API reference, CreateCluster, `bootstrapSelfManagedAddons`.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from typing import Any

@@ -9,8 +9,6 @@ service.kubernetes.io/load-balancer-cleanup, keeps the Service until it is gone.
 what a rehearsed cluster serves is reached through its proxy, and a Service with a class of another controller.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

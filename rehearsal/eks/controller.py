@@ -1,7 +1,5 @@
 """What EKS itself keeps in a cluster: something that compares the AWS API with it, again and again."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from abc import ABC, abstractmethod

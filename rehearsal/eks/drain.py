@@ -4,8 +4,6 @@ Source: EKS user guide, "Understand each phase of node updates" (cordon, evict w
 of DaemonSets stay) and Kubernetes' "API-initiated eviction".
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

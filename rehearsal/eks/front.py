@@ -4,8 +4,6 @@ In life a packet that the endpoint does not answer is lost, and its sender waits
 reset, which says the same at once.
 """
 
-from __future__ import annotations
-
 import logging
 import socket
 import socketserver

@@ -1,7 +1,5 @@
 """All effects of one cluster, started and stopped together by the site's supervisor."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections.abc import Callable, Sequence

@@ -4,8 +4,6 @@ Source of the rules: EKS user guide, "Troubleshoot problems with Amazon EKS clus
 "View Amazon EKS security group requirements for clusters" and "Amazon EKS node IAM role".
 """
 
-from __future__ import annotations
-
 import ipaddress
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass

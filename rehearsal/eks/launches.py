@@ -1,7 +1,5 @@
 """The EC2 side of a managed node group: launching instances as EKS's Auto Scaling group does, and telling old ones."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """One EKS managed node group: its instances, the nodes they become, and what EKS says of it."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections import Counter

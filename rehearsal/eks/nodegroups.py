@@ -1,7 +1,5 @@
 """The managed node groups of one cluster, kept as the AWS API describes them."""
 
-from __future__ import annotations
-
 import logging
 
 from botocore.exceptions import ClientError

@@ -5,8 +5,6 @@ room of block volumes. Sources: Kubernetes 1.36, pkg/kubelet/metrics/metrics.go 
 labels), pkg/kubelet/server/auth.go (which right which path asks for); cAdvisor, metrics/prometheus.go.
 """
 
-from __future__ import annotations
-
 import ssl
 import threading
 import time

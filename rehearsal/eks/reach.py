@@ -5,8 +5,6 @@ of `publicAccessCidrs`; the private one is an address in the VPC, for whoever st
 it, and lets in what the security groups of the control plane allow on port 443 ("Accessing a private only API server").
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from ipaddress import IPv4Address, IPv4Network
 from typing import Any

@@ -1,7 +1,5 @@
 """Instances become Node objects, get ready once the pod network is up, and go with their machine."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Mapping

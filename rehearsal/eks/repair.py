@@ -6,8 +6,6 @@ What the guide gives in minutes takes as many seconds here, and four times as ma
 that rehearses needs longer for that than the sixtieth part of what EC2 does.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ Sources: EKS user guide, "Customize managed nodes with launch templates" and "Cr
 awslabs/amazon-eks-ami, nodeadm, NodeConfig v1alpha1 (kubelet.config, kubelet.flags).
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping
 from typing import Any

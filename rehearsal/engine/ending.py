@@ -1,7 +1,5 @@
 """What a previewed change ends: jobs that are deleted or replaced, with what the program says is lost by it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path

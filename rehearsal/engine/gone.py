@@ -4,8 +4,6 @@ The engine compares the program with the state alone, so that an update after su
 well. This compares the state with the account, by kind and id; objects of clusters are looked at by `view`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any

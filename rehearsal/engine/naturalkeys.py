@@ -4,8 +4,6 @@ What names an object, how such objects are listed and what their ids are made of
 (rehearsal/plugins/aws/types); ids are those of the official provider.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

@@ -4,8 +4,6 @@ Layout (pulumi, pkg/backend/diy: state.go, backupStack; snapshot.go): `.pulumi/s
 `<stack>.json.bak`, which each write leaves, and `.pulumi/backups/<project>/<stack>/<stack>.<nanoseconds>.json`.
 """
 
-from __future__ import annotations
-
 import datetime
 import json
 import time

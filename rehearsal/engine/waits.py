@@ -1,7 +1,5 @@
 """What an object that the engine waits for still lacks, in a few words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from rehearsal.engine.events import Step

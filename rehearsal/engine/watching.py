@@ -5,8 +5,6 @@ for every one (prometheus-operator, pkg/prometheus/server/statefulset.go and pkg
 governingServiceName), and they answer by the cluster's proxy.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

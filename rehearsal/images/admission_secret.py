@@ -6,16 +6,13 @@ with the key in a Secret, which it creates, or changes if it is there. The webho
 configurations when they start (cmd/webhook-manager/app/util.go, addCaCertForWebhook). Its RSA keys are elliptic here.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Sequence
 
-from rehearsal import places
 from rehearsal.cluster.pki import Authority
-from rehearsal.kube.client import ApiError, Kube, Unreachable
-from rehearsal.kubelet.process import write_kubeconfig
-from rehearsal.kubelet.program import TIME_SCALE, Ends, Exit, Launch, Program
+from rehearsal.kube.client import Kube
+from rehearsal.kubelet.process import job
+from rehearsal.kubelet.program import Launch, Program
 
 SCRIPT = "gen-admission-secret.sh"
 SECONDS = 5.0
@@ -24,14 +21,7 @@ _OPTIONS = ("--service", "--secret", "--namespace")
 
 def run(launch: Launch) -> Program:
     """Makes the Secret with the pod's own rights; the process ends a moment later, with the API server's refusal."""
-    try:
-        given = arguments(launch.argv[1:])
-        kubeconfig = write_kubeconfig(launch, places.private_directory(launch.directory))
-        said, result = _keep(Kube.from_kubeconfig(str(kubeconfig)), **given), Exit(0)
-    except (ValueError, ApiError, Unreachable) as error:
-        said, result = str(error), Exit(1, str(error))
-    launch.log(said)
-    return Ends(launch.now + SECONDS / TIME_SCALE, result)
+    return job(launch, SECONDS, lambda kube: _keep(kube, **arguments(launch.argv[1:])))
 
 
 def arguments(words: Sequence[str]) -> dict[str, str]:

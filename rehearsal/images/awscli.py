@@ -1,7 +1,5 @@
 """Command lines of the AWS CLI, and what it says where its identity may not do what it is asked to."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Sequence

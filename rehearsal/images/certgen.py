@@ -5,18 +5,15 @@ A Secret with `ca.crt`, `cert` and `key` is made unless it is there; its authori
 webhook of the configurations of one name, and the failure policy `Fail` if that is asked for.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Sequence
 from typing import Any
 
-from rehearsal import places
 from rehearsal.cluster.pki import Authority
 from rehearsal.images.metrics import flag
-from rehearsal.kube.client import ApiError, Kube, Unreachable
-from rehearsal.kubelet.process import write_kubeconfig
-from rehearsal.kubelet.program import TIME_SCALE, Ends, Exit, Launch, Program
+from rehearsal.kube.client import Kube
+from rehearsal.kubelet.process import job
+from rehearsal.kubelet.program import Launch, Program
 
 SECONDS = 5.0
 AUTHORITY, MANAGER = "ca.crt", "kube-webhook-certgen"
@@ -27,14 +24,7 @@ _REGISTRATION = "admissionregistration.k8s.io/v1"
 def run(launch: Launch) -> Program:
     """Does its work with the pod's own rights; the process ends a moment later, with the API server's refusal."""
     command = launch.argv[0] if launch.argv else ""
-    try:
-        kubeconfig = write_kubeconfig(launch, places.private_directory(launch.directory))
-        said = work(Kube.from_kubeconfig(str(kubeconfig)), command, launch.argv[1:])
-        result = Exit(0)
-    except (ValueError, ApiError, Unreachable) as error:
-        said, result = str(error), Exit(1, str(error))
-    launch.log(said)
-    return Ends(launch.now + SECONDS / TIME_SCALE, result)
+    return job(launch, SECONDS, lambda kube: work(kube, command, launch.argv[1:]))
 
 
 def work(kube: Kube, command: str, argv: Sequence[str]) -> str:

@@ -3,8 +3,6 @@
 Each row has its source. An image that no row is about may hold anything.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Mapping

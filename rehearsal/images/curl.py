@@ -6,8 +6,6 @@ listens; `--variable %NAME` takes one from the environment, `--expand-header` pu
 `--json` posts. A name or port that nothing answers is told in the words of the cluster's network, with curl's code 7.
 """
 
-from __future__ import annotations
-
 import http.client
 import re
 from collections.abc import Mapping, Sequence

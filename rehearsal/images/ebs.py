@@ -5,8 +5,6 @@ volume's topology). What its role may do with EC2 is not looked at here, only th
 to machines.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

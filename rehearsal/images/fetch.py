@@ -4,8 +4,6 @@ Source: BusyBox, networking/wget.c (`-O FILE URL`; a status other than 200 ends 
 (`-c`, its words about a file that does not match, exit status 1).
 """
 
-from __future__ import annotations
-
 import hashlib
 import shlex
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ Arguments come from the pod as they are. Changed are addresses to listen on, and
 finds the entry point of a Gateway's listener by its port, so it keeps its ports, on an address of its own.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ Sources: Grafana 13, conf/defaults.ini (`http_port`, GF_SERVER_HTTP_PORT), pkg/a
 its `/healthz`). Dashboards are not drawn here.
 """
 
-from __future__ import annotations
-
 import json
 
 from rehearsal.cluster.pages import Answer, Request

@@ -5,8 +5,6 @@ then what files name, then container, then instance), which AWS CLI user guide, 
 says in words. No image that is played has files of credentials.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field

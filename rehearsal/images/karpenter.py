@@ -5,8 +5,6 @@ it finds the API server, and where AWS answers. What the policy of its role allo
 the account's own keys; only that its pod has a role of its own is.
 """
 
-from __future__ import annotations
-
 from rehearsal.images import identity, words
 from rehearsal.kubelet.process import RealProcess, free_port
 from rehearsal.kubelet.program import Launch, LaunchError, Program

@@ -1,7 +1,5 @@
 """The kubectl image: the real kubectl with the pod's service account. Only what it would download comes from here."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,7 +7,7 @@ from rehearsal import places
 from rehearsal.images import words
 from rehearsal.images.published import NotFoundError, behind
 from rehearsal.kubelet.process import FILES, RealProcess
-from rehearsal.kubelet.program import Ends, Exit, Launch, Program
+from rehearsal.kubelet.program import Ends, Exit, Launch, Program, failed
 
 _SHELLS = ("sh", "bash", "/bin/sh", "/bin/bash")
 
@@ -23,8 +21,7 @@ def run(launch: Launch) -> Program:
     try:
         given = [local(launch, word) for word in words.kubectl(launch, argv)]
     except (NotFoundError, words.OutsideError) as error:
-        launch.log(str(error))
-        return Ends(launch.now, Exit(1, str(error)))
+        return failed(launch, str(error))
     cache = places.private_directory(launch.directory / FILES) / "kubectl-cache"
     return RealProcess(launch, launch.world.tools["kubectl"], [*given, f"--cache-dir={cache}"], {}, {})
 

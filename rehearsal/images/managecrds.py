@@ -7,17 +7,14 @@ deployments/gpu-operator/templates/upgrade_crd.yaml. The files lie in the image'
 the chart's crds/, those of node feature discovery in one file (docker/Dockerfile).
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from rehearsal import places
 from rehearsal.charts import played
 from rehearsal.kube.client import ApiError, Kube, Unreachable
-from rehearsal.kubelet.process import write_kubeconfig
+from rehearsal.kubelet.process import client
 from rehearsal.kubelet.program import TIME_SCALE, Ends, Exit, Launch, Program
 
 CHART = "gpu-operator"
@@ -34,7 +31,7 @@ def run(launch: Launch) -> Program:
     kube = None
     try:
         found = chosen(launch.argv, chart.crds() if chart else [])
-        kube = Kube.from_kubeconfig(str(write_kubeconfig(launch, places.private_directory(launch.directory))))
+        kube = client(launch)
         for each in found:
             launch.log(_kept(kube, each))
         for each in found:

@@ -7,8 +7,6 @@ account; how much they use is assumed (`usage.SHARE`). Bearer tokens are not kno
 comes this way, and what a user may ask has been settled by the API server before.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import logging
@@ -24,8 +22,8 @@ from rehearsal.cluster.pki import Authority
 from rehearsal.cluster.tls import TlsServer
 from rehearsal.images.usage import Usage
 from rehearsal.kube.client import ApiError, Kube, Unreachable
-from rehearsal.kubelet.process import write_kubeconfig
-from rehearsal.kubelet.program import Ends, Exit, Launch, Program
+from rehearsal.kubelet.process import client
+from rehearsal.kubelet.program import Launch, Program, failed
 
 log = logging.getLogger(__name__)
 
@@ -45,12 +43,12 @@ def run(launch: Launch) -> Program:
     mount = launch.mount_of(directory)
     sealed = (launch.spec.get("securityContext") or {}).get("readOnlyRootFilesystem")
     if sealed and (mount is None or mount.read_only):
-        return _ended(launch, f"error creating self-signed certificates: mkdir {directory}: read-only file system")
-    kube = Kube.from_kubeconfig(str(write_kubeconfig(launch, places.private_directory(launch.directory))))
+        return failed(launch, f"error creating self-signed certificates: mkdir {directory}: read-only file system")
+    kube = client(launch)
     try:
         believed = kube.get(*_AUTHENTICATION)
     except (ApiError, Unreachable) as error:
-        return _ended(launch, f"unable to load configmap based request-header-client-ca-file: {error}")
+        return failed(launch, f"unable to load configmap based request-header-client-ca-file: {error}")
     return MetricsServer(launch, kube, (believed or {}).get("data") or {})
 
 
@@ -58,11 +56,6 @@ def flag(argv: Sequence[str], name: str, default: str) -> str:
     """The value of `--name=value` on a command line. The last one counts."""
     found = [word.partition("=")[2] for word in argv if word.startswith(f"{name}=")]
     return found[-1] if found else default
-
-
-def _ended(launch: Launch, message: str) -> Program:
-    launch.log(message)
-    return Ends(launch.now, Exit(1, message))
 
 
 class MetricsServer(Program):

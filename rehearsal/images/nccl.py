@@ -6,8 +6,6 @@ aws-ofi-nccl 1.21, platform-aws.cpp (EFA unless FI_PROVIDER says otherwise; with
 plugin), nccl_ofi_net.cpp (what it logs), nccl_ofi_interface_nvidia.cpp (its names).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -10,10 +10,7 @@ location's was), ngx_http_auth_request_module (2xx lets through, 401 and 403 are
 ngx_http_rewrite_module.
 """
 
-from __future__ import annotations
-
 import re
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
@@ -25,7 +22,7 @@ from rehearsal.images.nginx_syntax import ConfigError, Directive, parse
 from rehearsal.kubelet import volumes
 from rehearsal.kubelet.answering import Answering, on_loopback
 from rehearsal.kubelet.images import unknown
-from rehearsal.kubelet.program import TIME_SCALE, Ends, Exit, Launch, Program
+from rehearsal.kubelet.program import TIME_SCALE, Launch, Program, failed
 
 HTML = "text/html"
 _IDLE = frozenset(
@@ -113,18 +110,13 @@ def run(launch: Launch) -> Program:
     if words[0] == "sh":
         script = files(launch).get(words[1])
         if script is None or not _FOLLOWS.search(script):
-            return _ended(launch, f"sh: 0: cannot open {words[1]}, or it is a script that is not played", 2)
+            return failed(launch, f"sh: 0: cannot open {words[1]}, or it is a script that is not played", 2)
         followed = words[2]
     path = words[words.index("-c") + 1]
     try:
         return _Serving(launch, path, read(files(launch), path), followed)
     except ConfigError as problem:
-        return _ended(launch, f"nginx: [emerg] {problem}", 1)
-
-
-def _ended(launch: Launch, text: str, code: int) -> Program:
-    launch.log(text)
-    return Ends(time.monotonic(), Exit(code, text))
+        return failed(launch, f"nginx: [emerg] {problem}")
 
 
 class _Serving(Answering):

@@ -6,8 +6,6 @@ one that the VPC CNI attaches beside it (WARM_ENI_TARGET), `eni` and eleven digi
 devices `rdmap` and their place on the bus, which is assumed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import threading
 import time

@@ -4,8 +4,6 @@ Source: prometheus/node_exporter 1.12.1, collector/ (names, labels, help); sysfs
 node here has not - disks' own statistics, pressure, sockets - is absent, as on a machine whose kernel does not tell it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

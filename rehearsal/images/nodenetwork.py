@@ -4,8 +4,6 @@ Source: prometheus/node_exporter 1.12.1, collector/netdev_common.go, netclass_li
 prometheus/procfs reads it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 from rehearsal.images.nodemetrics import Interface, NodeNow, Port

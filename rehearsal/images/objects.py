@@ -4,8 +4,6 @@ Which one: AWS SDKs and tools reference guide, "Service-specific endpoints" (AWS
 AWS_ENDPOINT_URL). What each answers to whom: `rehearsal.images.identity` for S3, `rehearsal.images.stores` for others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol

@@ -3,8 +3,6 @@
 Arguments come from the pod as they are. Changed is only what cannot be on one loopback: addresses to listen on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from rehearsal import places

@@ -5,8 +5,6 @@ identities, paths (`scraping.py`). All that a process dials in the cluster goes 
 outside it can be reached.
 """
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit

@@ -1,7 +1,5 @@
 """Files at addresses of the Internet: what a container that downloads gets, of the few that rehearsal can give."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,8 +4,6 @@ Error texts are those the AWS CLI prints. An empty prefix is no error to `sync`;
 (AWS CLI command reference, `s3 ls`, and its source: `ListCommand` returns 1 where a key prefix matches nothing).
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Callable, Sequence

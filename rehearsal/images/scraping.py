@@ -6,8 +6,6 @@ cluster are dialled through its proxy (`proxy_url`), and Prometheus watches Kube
 "Configuration", `<http_config>`, `<kubernetes_sd_config>`, `<email_config>`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

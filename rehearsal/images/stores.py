@@ -8,8 +8,6 @@ src/rgw/rgw_auth.cc (the key is looked up before the signature is compared); bot
 None) and exceptions.py (`EndpointConnectionError`). Not played: what a store lets one of its users do, and what not.
 """
 
-from __future__ import annotations
-
 import base64
 import hmac
 from collections.abc import Iterator, Mapping, Sequence

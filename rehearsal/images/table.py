@@ -1,7 +1,5 @@
 """The stock: images that many programs use, and what their processes do."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from rehearsal.devices import (

@@ -3,8 +3,6 @@
 Source: kubernetes-sigs/metrics-server 0.8, pkg/api and pkg/storage.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any

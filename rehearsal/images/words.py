@@ -7,12 +7,10 @@ config_flags.go (flags that name servers and people); volcano-sh/volcano, cmd/*/
 pkg/client/config.
 """
 
-from __future__ import annotations
-
 import posixpath
 from collections.abc import Callable, Iterator, Sequence
 
-from rehearsal.kubelet.program import Ends, Exit, Launch, Program
+from rehearsal.kubelet.program import Launch, Program, failed
 
 VERBS = frozenset(
     [
@@ -158,9 +156,7 @@ def operator(run: Callable[[Launch], Program]) -> Callable[[Launch], Program]:
 
     def confined(launch: Launch) -> Program:
         if word := next(_leading_out(launch), None):
-            text = f"{word}: no such file, or not for a pod to say where this is rehearsed"
-            launch.log(text)
-            return Ends(launch.now, Exit(1, text))
+            return failed(launch, f"{word}: no such file, or not for a pod to say where this is rehearsed")
         return run(launch)
 
     return confined

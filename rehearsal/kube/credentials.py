@@ -1,7 +1,5 @@
 """Who a client is: the user entry of a kubeconfig, credential commands included."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Which kinds an API server serves, and under which paths."""
 
-from __future__ import annotations
-
 import threading
 from collections import defaultdict
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A local copy of all objects of one kind, kept current by a watch (list, watch, list again after a gap)."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections.abc import Callable, Iterator

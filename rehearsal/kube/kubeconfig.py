@@ -1,7 +1,5 @@
 """Reads a kubeconfig into what a client needs: server, TLS, credentials, namespace."""
 
-from __future__ import annotations
-
 import base64
 import ssl
 import tempfile

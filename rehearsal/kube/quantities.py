@@ -3,8 +3,6 @@
 Source: the serialisation format of k8s.io/apimachinery's resource.Quantity.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction

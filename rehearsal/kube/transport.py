@@ -1,7 +1,5 @@
 """Requests to one API server: connection pool, credentials, and the patience to wait for a server that is away."""
 
-from __future__ import annotations
-
 import copy
 import json
 import threading

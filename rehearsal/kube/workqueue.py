@@ -1,7 +1,5 @@
 """A queue of keys worked off by a few threads: a key is never handled twice at once, and may be due later."""
 
-from __future__ import annotations
-
 import heapq
 import logging
 import threading

@@ -1,7 +1,5 @@
 """Addresses of pods: secondary addresses in the subnet of their node, as the VPC CNI gives them."""
 
-from __future__ import annotations
-
 import ipaddress
 import threading
 from collections.abc import Iterable

@@ -4,8 +4,6 @@ Two schedulers (the default one and Volcano) place pods here without knowing of 
 kubelet's own check matters. Source: pkg/kubelet/lifecycle/predicate.go and pkg/kubelet/cm/devicemanager of Kubernetes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -5,8 +5,6 @@ container that is admitted holds as many healthy ones as it asks for until its p
 open there; here they are the first.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

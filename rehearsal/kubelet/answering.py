@@ -1,7 +1,5 @@
 """Simulated processes that answer HTTP on ports of their pod, beside all that a program does."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from typing import Any

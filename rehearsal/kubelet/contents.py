@@ -1,7 +1,5 @@
 """Which files lie on which volume, by name and size: enough to know whether a program finds what it opens."""
 
-from __future__ import annotations
-
 import json
 import posixpath
 import threading

@@ -1,7 +1,5 @@
 """The environment, command and arguments of a container, resolved as a kubelet does before it creates the container."""
 
-from __future__ import annotations
-
 import base64
 import math
 import re

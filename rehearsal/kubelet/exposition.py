@@ -4,8 +4,6 @@ Source: Prometheus, "Exposition formats", text format 0.0.4: one block a family,
 backslash, line feed and (in values of labels) the double quote are escaped; histograms are cumulative and end in +Inf.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence

@@ -6,8 +6,6 @@ it: the exporters, the device plugin, EKS' node monitoring agent, the kubelet an
 Sources are named with each kind; NVIDIA's are "XID Errors" (r590) and dcgm-exporter's table of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Facts about the machines behind the nodes: what the instance has, not what Kubernetes believes."""
 
-from __future__ import annotations
-
 import base64
 import email
 import email.policy

@@ -4,8 +4,6 @@ The kubelet knows no image itself: whoever makes its world brings the rows, and 
 other image that nobody knows runs and answers every probe; as the work of a Job or as an init container it ends well.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

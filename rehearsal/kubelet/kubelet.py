@@ -1,7 +1,5 @@
 """The kubelets of all nodes of one cluster: pods bound to machines of ours are admitted, started, probed, ended."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Mapping

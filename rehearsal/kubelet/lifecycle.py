@@ -5,8 +5,6 @@ Probes are judged by time, not by counting ticks: a container fails its start-up
 `failureThreshold x periodSeconds` on end (source: Kubernetes' "Configure Liveness, Readiness and Startup Probes").
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Nodes get ready once the pod network is up, and tell until then why they are not. kwok sends the heartbeats after."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from typing import Any

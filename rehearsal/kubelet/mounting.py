@@ -1,7 +1,5 @@
 """What the account says about mounting a PersistentVolume on a machine, by CSI driver."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The cluster's network as its nodes know it: addresses of pods and machines from the kubelets' own copies."""
 
-from __future__ import annotations
-
 from rehearsal.cluster.backends import Address
 from rehearsal.cluster.router import Router
 from rehearsal.kubelet.world import World

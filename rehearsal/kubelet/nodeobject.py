@@ -1,7 +1,5 @@
 """The Node object that the kubelet of an EKS node registers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any

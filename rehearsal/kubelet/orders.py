@@ -4,8 +4,6 @@ A file in the cluster's directory holds them: commands change it, whatever simul
 the Unix clock, so that what was ordered is understood after either side was started anew.
 """
 
-from __future__ import annotations
-
 import fcntl
 import threading
 import time

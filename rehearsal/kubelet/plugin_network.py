@@ -6,8 +6,6 @@ name of a node's ENIConfig is its annotation's value, else its label's, else "de
 primary interface holds no pods' addresses; where the ENIConfig is missing no further interface is made.
 """
 
-from __future__ import annotations
-
 from rehearsal.kube.errors import ApiError, Unreachable
 from rehearsal.kubelet.hosts import Host
 from rehearsal.kubelet.world import World

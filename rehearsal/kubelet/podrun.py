@@ -1,7 +1,5 @@
 """One pod on its node: prerequisites, then init containers in order, then the containers."""
 
-from __future__ import annotations
-
 import shutil
 import threading
 from collections.abc import Callable, Mapping

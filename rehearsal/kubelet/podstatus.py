@@ -1,7 +1,5 @@
 """The status a kubelet reports for a pod, from the states of its containers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

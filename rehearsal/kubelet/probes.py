@@ -1,7 +1,5 @@
 """Probes of containers: how long one may fail, and which port it asks."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import ssl

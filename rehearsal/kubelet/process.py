@@ -1,7 +1,5 @@
 """A container that is a real process on this machine: private files, the pod's own identity, ports on loopback."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import hashlib
@@ -18,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from rehearsal import places
-from rehearsal.kube.client import ApiError
+from rehearsal.kube.client import ApiError, Kube, Unreachable
 from rehearsal.kubelet import probes, volumes
-from rehearsal.kubelet.program import VOLUMES, Exit, Launch, LaunchError, Mount, Program
+from rehearsal.kubelet.program import TIME_SCALE, VOLUMES, Ends, Exit, Launch, LaunchError, Mount, Program
 from rehearsal.processes import Process, StartError
 
 TOKEN_SECONDS = 7 * 24 * 3600
@@ -221,6 +219,21 @@ def request_token(launch: Launch) -> str:
         return str(world.kube.call("POST", path, request)["status"]["token"])
     except ApiError as error:
         raise LaunchError(f"no token for service account {launch.service_account}: {error.message}") from error
+
+
+def client(launch: Launch) -> Kube:
+    """A client with the rights of the pod's service account. Raises LaunchError."""
+    return Kube.from_kubeconfig(str(write_kubeconfig(launch, places.private_directory(launch.directory))))
+
+
+def job(launch: Launch, seconds: float, work: Callable[[Kube], str]) -> Program:
+    """Works at once with the pod's own rights; the process ends `seconds` later, with what was said or refused."""
+    try:
+        said, result = work(client(launch)), Exit(0)
+    except (ValueError, ApiError, Unreachable) as error:
+        said, result = str(error), Exit(1, str(error))
+    launch.log(said)
+    return Ends(launch.now + seconds / TIME_SCALE, result)
 
 
 def write_kubeconfig(launch: Launch, directory: Path, token: str | None = None) -> Path:

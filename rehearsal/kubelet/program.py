@@ -163,6 +163,12 @@ class Ends(Program):
         return self._at if now < self._at else None
 
 
+def failed(launch: Launch, text: str, code: int = 1) -> Program:
+    """A process that ends at once, with this in its log."""
+    launch.log(text)
+    return Ends(launch.now, Exit(code, text))
+
+
 @runtime_checkable
 class HasFiles(Protocol):
     """A program whose mounted ConfigMaps and Secrets are real files."""

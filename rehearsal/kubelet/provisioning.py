@@ -4,8 +4,6 @@ Source: kubernetes-csi/external-provisioner (which claims, names of volumes, eve
 whose policy is Delete).
 """
 
-from __future__ import annotations
-
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Pulling an image that no registry has: what containerd answers, and what the kubelet makes of it."""
 
-from __future__ import annotations
-
 from rehearsal.kubelet.lifecycle import BACKOFF_FIRST, BACKOFF_MOST, Container, Note
 from rehearsal.kubelet.program import TIME_SCALE
 

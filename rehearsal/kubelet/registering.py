@@ -3,8 +3,6 @@
 Source: awslabs/amazon-eks-ami, nodeadm, NodeConfig v1alpha1 (kubelet.config, kubelet.flags).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

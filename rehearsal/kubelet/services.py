@@ -1,7 +1,5 @@
 """Whether anything answers behind a Service: from its ports to endpoints to the process that listens."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Work that programs in pods do on the side: each piece once, in a few shared threads, repeated until it is done."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 

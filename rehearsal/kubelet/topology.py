@@ -5,8 +5,6 @@ topology_hints.go (hints of devices) and cm/cpumanager (hints of whole CPUs, und
 kubelet configuration and flags say the policy; EKS leaves it at `none`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,14 +1,13 @@
 """What a pod's volumes wait for, and what lies behind each mount, as a kubelet's volume manager sees it."""
 
-from __future__ import annotations
-
 import base64
+import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rehearsal.kubelet.contents import Contents
-from rehearsal.kubelet.program import Mount
+from rehearsal.kubelet.program import Launch, Mount
 
 Object = Mapping[str, Any]
 Find = Callable[[str, str, str | None], Object | None]
@@ -118,6 +117,15 @@ def files(volume: Object, namespace: str, find: Find) -> dict[str, bytes] | None
         else:
             result.update(values)
     return result
+
+
+def mounted(launch: Launch, path: str) -> bytes | None:
+    """A file of a ConfigMap or Secret by its path in the container; None where no such one is mounted."""
+    mount = launch.mount_of(path)
+    by_name = {volume["name"]: volume for volume in launch.pod["spec"].get("volumes") or []}
+    volume = by_name.get(mount.name) if mount else None
+    found = files(volume, launch.namespace, launch.world.find) if volume else None
+    return (found or {}).get(posixpath.normpath(mount.inside(path) or "")) if mount else None
 
 
 def _contents(obj: Object) -> dict[str, bytes]:

@@ -1,7 +1,5 @@
 """What all effects of one cluster share: the API server, the account, the machines, the volumes' contents."""
 
-from __future__ import annotations
-
 import logging
 import queue
 import threading

@@ -5,8 +5,6 @@ kubeadm cmd/kubeadm/app/discovery (a token that the cluster does not know: the A
 `kubeadm reset` took out stays a Node until somebody deletes it.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import subprocess

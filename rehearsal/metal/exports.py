@@ -4,8 +4,6 @@ Source: exports(5) (a client is a network in CIDR), nfs-utils, utils/mount/netwo
 away is waited for until the mount times out, a directory that is not exported is "access denied by server".
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ lustre/mgs/mgs_llog.c (a new target whose index is registered: EADDRINUSE); lust
 the profile of its file system: EINVAL). A NID is reached by who has a network of its kind.
 """
 
-from __future__ import annotations
-
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """The files of a host before anybody prepared it: what its installer left, what its kernel shows, its tools."""
 
-from __future__ import annotations
-
 import json
 import os
 import secrets

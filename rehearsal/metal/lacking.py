@@ -1,7 +1,5 @@
 """What a machine must have so that hosts can be rehearsed on it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -5,8 +5,6 @@ evictionHard), Kubernetes documentation, "Reserve compute resources for system d
 both reserves and the hard eviction threshold.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime

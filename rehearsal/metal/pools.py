@@ -5,8 +5,6 @@ with `multihost` on, a pool that another machine has is refused whatever is forc
 exported is taken by another machine only with -f.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable, Mapping

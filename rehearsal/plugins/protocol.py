@@ -3,8 +3,6 @@
 A plugin runs no program, so it need not load the SDK around them, which takes longer than the messages themselves.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager

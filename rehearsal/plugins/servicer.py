@@ -1,7 +1,5 @@
 """What every provider plugin does alike: the handshake, errors that name the resource, the process's life."""
 
-from __future__ import annotations
-
 import functools
 import os
 import select

@@ -4,8 +4,6 @@ The engine sends ``google.protobuf.Struct`` in which some objects carry a signat
 stand for (sdk/go/common/resource/properties.go): a secret, an output, a resource reference, an asset or an archive.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 

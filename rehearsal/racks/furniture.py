@@ -5,8 +5,6 @@ app/constants/constants.go (its version). kube-proxy is left out: its
 phase is skipped by whoever lets Cilium balance Services, and no other network is known here. Static pods are not shown.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

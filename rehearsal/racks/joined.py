@@ -1,7 +1,5 @@
 """What a kubelet has to do with of a racked machine that joined: its parts, and what its preparation left."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

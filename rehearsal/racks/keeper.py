@@ -4,8 +4,6 @@ The order is a file (`place`), which names the machines and what lies on the fil
 to it is one beside it, with a sentence where something stood in the way.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import ipaddress

@@ -1,7 +1,5 @@
 """The nodes of racked machines: each gets ready when Cilium's agent runs on it, as its CNI configuration comes then."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterable

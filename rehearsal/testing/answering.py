@@ -1,7 +1,5 @@
 """HTTP servers of tests on loopback: a function says what is answered, and nothing is logged."""
 
-from __future__ import annotations
-
 import json
 import ssl
 import threading

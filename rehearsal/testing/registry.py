@@ -1,7 +1,5 @@
 """A registry on loopback for tests: images by digest, and signatures beside them as Cosign lays them out."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import hashlib

@@ -4,8 +4,7 @@ import os
 import re
 import signal
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +14,11 @@ from rehearsal import places, processes, supervisor
 from rehearsal.places import SiteDirectory
 from rehearsal.processes import Identity, Process
 from rehearsal.supervisor import Site, State
+from rehearsal.tests.inside.account import until
 from rehearsal.toolchain import ensure
 
 REGION, USERS_OWN = "us-east-1", "the user's own secret"
 OTHER_BOOT = "00000000-0000-0000-0000-000000000000"
-
-
-def eventually(condition: Callable[[], Any], seconds: float = 60.0) -> Any:
-    deadline = time.monotonic() + seconds
-    while not (value := condition()):
-        if time.monotonic() > deadline:
-            pytest.fail(f"not within {seconds:.0f} s")
-        time.sleep(0.05)
-    return value
 
 
 @pytest.fixture
@@ -164,7 +155,7 @@ def test_a_site_lives_gives_clusters_their_control_planes_and_leaves_nothing(dir
     assert supervisor.start(directory, directory) == site, "a second start finds the first"
     make_cluster(site)
     assert cluster_status(site) == "CREATING"
-    eventually(lambda: cluster_status(site) == "ACTIVE")
+    until(lambda: cluster_status(site) == "ACTIVE", 60, "the cluster is ACTIVE")
     described = aws(site, "eks").describe_cluster(name="one")["cluster"]
     assert described["endpoint"].startswith("https://127.0.0.1:")
     plane = site.directory.cluster(REGION, "one")
@@ -175,7 +166,7 @@ def test_a_site_lives_gives_clusters_their_control_planes_and_leaves_nothing(dir
         assert USERS_OWN not in Path(f"/proc/{identity.pid}/environ").read_text()
 
     aws(site, "eks").delete_cluster(name="one")
-    eventually(lambda: cluster_status(site) == "GONE")
+    until(lambda: cluster_status(site) == "GONE", 60, "the cluster is gone")
     assert not plane.exists()
     assert len(identities(site)) == 2, "the supervisor and the account"
 
@@ -188,11 +179,11 @@ def test_a_site_lives_gives_clusters_their_control_planes_and_leaves_nothing(dir
 def test_a_killed_supervisor_leaves_no_child_and_the_next_start_is_clean(directory: Path) -> None:
     site = supervisor.start(directory, directory)
     make_cluster(site)
-    eventually(lambda: cluster_status(site) == "ACTIVE")
+    until(lambda: cluster_status(site) == "ACTIVE", 60, "the cluster is ACTIVE")
     running = identities(site)
     assert len(running) >= 7
     os.kill(site.supervisor.pid, signal.SIGKILL)
-    eventually(lambda: not any(identity.alive() for identity in running), 10)
+    until(lambda: not any(identity.alive() for identity in running), 60, "all have ended")
     now = supervisor.status(directory)
     assert now.state is State.DEAD
     assert f"the supervisor (pid {site.supervisor.pid}) ended unexpectedly" in now.reason
@@ -207,10 +198,10 @@ def test_a_killed_supervisor_leaves_no_child_and_the_next_start_is_clean(directo
 def test_when_the_account_dies_everything_ends_and_the_reason_is_recorded(directory: Path) -> None:
     site = supervisor.start(directory, directory)
     make_cluster(site)
-    eventually(lambda: cluster_status(site) == "ACTIVE")
+    until(lambda: cluster_status(site) == "ACTIVE", 60, "the cluster is ACTIVE")
     running = identities(site)
     os.kill(site.cloud.pid, signal.SIGKILL)
-    eventually(lambda: not any(identity.alive() for identity in running))
+    until(lambda: not any(identity.alive() for identity in running), 60, "all have ended")
     now = supervisor.status(directory)
     assert (now.state, now.reason) == (State.DEAD, "the AWS stand-in ended with status -9")
 
@@ -221,7 +212,7 @@ def test_two_sites_run_side_by_side(directory: Path, tmp_path: Path) -> None:
     try:
         assert one.cloud_url != two.cloud_url
         make_cluster(one)
-        eventually(lambda: cluster_status(one) == "ACTIVE")
+        until(lambda: cluster_status(one) == "ACTIVE", 60, "the cluster is ACTIVE")
         assert cluster_status(two) == "GONE"
         assert supervisor.stop(directory) is True
         assert supervisor.status(tmp_path / "other").state is State.RUNNING

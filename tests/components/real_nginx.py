@@ -1,7 +1,5 @@
 """A real nginx in front of a small server, where this machine has one (Debian: nginx-light)."""
 
-from __future__ import annotations
-
 import http.client
 import shutil
 import socket

@@ -3,8 +3,6 @@
 The same questions are asked of both, so that what a rehearsal shows is what nginx does.
 """
 
-from __future__ import annotations
-
 import http.client
 import json
 import subprocess

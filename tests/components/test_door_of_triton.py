@@ -3,8 +3,6 @@
 The same questions are asked of the real nginx, where this machine has one, and of the one of rehearsals.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -4,8 +4,6 @@ The same questions are asked of the real nginx and of the one of rehearsals; the
 tests/rehearsed/test_model_tokens.py.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """One AWS stand-in for these tests, asked as a user's account is: by boto3's own settings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -16,7 +14,7 @@ from doctor.case import Case
 from doctor.examination import run
 from doctor.results import Result
 from planner.plan import plan
-from rehearsal.tests.cloud.conftest import Cloud, start
+from rehearsal.tests.cloud.conftest import Cloud, as_user, running
 from tests.planner.stacks import settings
 
 REGION = "us-east-2"
@@ -56,28 +54,19 @@ def case(
 @pytest.fixture(scope="package")
 def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
     """An account with the buckets that the committed stacks name."""
-    process, running = start(tmp_path_factory.mktemp("cloud"), "--alone")
-    for bucket, order in BUCKETS.items():
-        running.call("PUT", f"buckets/{REGION}/{bucket}", order)
-        for path in PATHS:
-            client(running, "s3").put_object(Bucket=bucket, Key=f"{path}/config.json", Body=b"{}")
-    yield running
-    process.terminate()
-    process.wait(10)
+    with running(tmp_path_factory.mktemp("cloud"), "--alone") as made:
+        for bucket, order in BUCKETS.items():
+            made.call("PUT", f"buckets/{REGION}/{bucket}", order)
+            for path in PATHS:
+                client(made, "s3").put_object(Bucket=bucket, Key=f"{path}/config.json", Body=b"{}")
+        yield made
 
 
 @pytest.fixture(autouse=True)
 def environment(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Credentials and endpoint as a user sets them, and nothing of the machine's own; faults end with the test."""
-    for name in ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_DEFAULT_REGION"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in {
-        **cloud.account.variables,
-        "AWS_CONFIG_FILE": "/nonexistent/config",
-        "AWS_SHARED_CREDENTIALS_FILE": "/nonexistent/credentials",
-        "AWS_EC2_METADATA_DISABLED": "true",
-    }.items():
-        monkeypatch.setenv(name, value)
+    as_user(cloud, monkeypatch)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     yield
     cloud.call("DELETE", "faults")
 

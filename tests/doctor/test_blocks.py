@@ -1,7 +1,5 @@
 """Capacity blocks that a stack names."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """The command: exit codes, table, JSON."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What controllers say beside inventory and plan; a controller that is a process is asked in tests/oob."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """A VPC that somebody else made, looked at before a stack is put into it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +7,7 @@ from typing import Any
 import pytest
 
 from doctor.results import Result, Status
-from rehearsal.tests.cloud.conftest import Cloud, start
+from rehearsal.tests.cloud.conftest import Cloud, running
 from tests.doctor.conftest import Run, case, client
 
 ZONES = {"use2-az1": "us-east-2a", "use2-az2": "us-east-2b"}
@@ -42,10 +40,8 @@ class Vpc:
 @pytest.fixture(scope="module")
 def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
     """An account of these tests alone, so that nothing they leave is in another's way."""
-    process, running = start(tmp_path_factory.mktemp("cloud"), "--alone")
-    yield running
-    process.terminate()
-    process.wait(10)
+    with running(tmp_path_factory.mktemp("cloud"), "--alone") as made:
+        yield made
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """What the stack file alone says: placeholders, who calls, images (LF03)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

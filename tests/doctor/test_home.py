@@ -1,7 +1,5 @@
 """The file system of people's own files, as the account has it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Machines beside the plan; rehearsed ones are asked over a real SSH server in tests/rehearsed/hosts/test_doctor.py."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """A4: what the stack file says it copies lies where it says, asked before a GPU is paid for."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Capacity blocks on offer: found, priced, never bought (PF10)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import date, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the checks call, recorded from a run in which every question is asked, and the policy that allows just that."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

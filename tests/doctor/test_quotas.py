@@ -1,7 +1,5 @@
 """Quotas: what the account allows, what others hold, what the stack needs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """On-Demand Capacity Reservations that a stack names."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """An account that does not answer: every check still says something, and nothing is a failure of the stack."""
 
-from __future__ import annotations
-
 import socket
 
 import pytest

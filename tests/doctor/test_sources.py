@@ -1,7 +1,5 @@
 """LF03, LF11: source buckets - there or not, whose, where, with which key."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

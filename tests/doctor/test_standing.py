@@ -1,7 +1,5 @@
 """A stack that stands: its subnets and its file system."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A caller from outside of a rehearsed cluster: TLS and plain http to the gateway's pods, by the cluster's proxy."""
 
-from __future__ import annotations
-
 import base64
 import http.client
 import json

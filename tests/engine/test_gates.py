@@ -4,8 +4,6 @@ On three training nodes, one of which is made slow before it is measured. What r
 why (V01).
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

@@ -3,8 +3,6 @@
 Traefik, cert-manager and Prometheus are the real programs, at the cluster's API server.
 """
 
-from __future__ import annotations
-
 import json
 import ssl
 import time

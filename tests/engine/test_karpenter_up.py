@@ -3,8 +3,6 @@
 Karpenter itself runs, from its own chart, as in `rehearsal/tests/inside/test_karpenter.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

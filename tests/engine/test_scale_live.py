@@ -6,8 +6,6 @@ in place of 120 and 300, and exporters are read every 10 s in place of 30: Kuber
 settings can be smaller.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from collections.abc import Callable, Iterator

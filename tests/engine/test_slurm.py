@@ -6,8 +6,7 @@ and DCGM are programs of these tests that say what the real ones would.
 
 import re
 import shutil
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -22,6 +21,8 @@ from settings.model import MetalSettings
 from slurm.bundle import files
 from tests.slurm.installation import Installation, installed, lacking
 from tests.slurm.programs import PROGRAMS
+
+from .rehearsed import until
 
 pytestmark = [
     pytest.mark.engine,
@@ -75,13 +76,6 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
 def fields(line: str) -> dict[str, str]:
     """What scontrol says in one line."""
     return dict(re.findall(r"(\w+)=(\S+)", line))
-
-
-def until(ready: Callable[[], bool], what: str, seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not ready():
-        assert time.monotonic() < end, what
-        time.sleep(0.3)
 
 
 def state_of(slurm: Installation, node: str) -> dict[str, str]:

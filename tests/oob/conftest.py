@@ -1,7 +1,5 @@
 """One emulated controller for the tests of this directory; each tells it what it is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

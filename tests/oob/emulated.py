@@ -7,8 +7,6 @@ authentication"), `record` is where requests are written, a line of JSON for eac
 (DSP8010): ComputerSystem, Power, PowerSupply, LogEntry.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import sys

@@ -1,7 +1,5 @@
 """Whom a controller must prove to be before it gets a password, and what is said of one that cannot be asked."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The doctor asks emulated controllers as it asks real ones."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from doctor.machines.controllers import examine

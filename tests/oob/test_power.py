@@ -1,7 +1,5 @@
 """Machines are switched by who types their serial number, and only if the controller says the same."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path

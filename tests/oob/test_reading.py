@@ -1,7 +1,5 @@
 """What controllers of several makers say, and how little some of them say."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -3,8 +3,6 @@
 Exit status 1 if one of them does not pass: what is wrong is printed, and its row says so, and how far it came.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """One whole rehearsal: up, as asked, trials with a winner where there are some, quiet, down, nothing left."""
 
-from __future__ import annotations
-
 import signal
 import time
 from collections.abc import Iterator, Mapping

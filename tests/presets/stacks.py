@@ -1,7 +1,5 @@
 """The stack file of each shipped preset: what a person has to add to it, and what is changed for a rehearsal."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

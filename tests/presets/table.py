@@ -1,7 +1,5 @@
 """The table of whole rehearsals in docs/rehearsal.md: a row for each stack, replaced when it is rehearsed again."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

@@ -3,8 +3,6 @@
 RFC 6265, 5.3 and 5.4, as far as host-only cookies go; RFC 9110, 15.4.
 """
 
-from __future__ import annotations
-
 import http.client
 import socket
 import ssl

@@ -3,8 +3,6 @@
 Their issuer is the rehearsal's stand-in; pages answer with what they were told.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import time

@@ -6,24 +6,20 @@ cluster: tests/scale. Time passes faster here: a scrape and an evaluation are a 
 every span of the rules.
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-import urllib3
 import yaml
 
 from monitoring.counters import dcgm_csv
 from monitoring.failures import failures
 from monitoring.limits import Limits, PoolLimits
 from monitoring.rules import alert_groups, recording_groups
-from rehearsal import places, toolchain
 from rehearsal.cluster.pages import texts
 from rehearsal.command.ordering import broken
 from rehearsal.devices import dcgm_exporter
@@ -37,8 +33,9 @@ from rehearsal.tests.inside.account import until
 from rehearsal.tests.inside.simulated import GPU, Node
 from tests.monitoring.cases import MEASURED
 
+from .prometheus import Asked, prometheus
+
 pytestmark = pytest.mark.engine
-Asked = Callable[[str], list[tuple[dict[str, str], float]]]
 
 FASTER, LOOK_S = 15, 2
 POOL, GPUS, CARDS = "training", 8, 4
@@ -146,33 +143,14 @@ def machines(tmp_path: Path) -> Iterator[dict[str, Machine]]:
 @contextlib.contextmanager
 def watched(tmp_path: Path, limits: Limits, targets: list[dict[str, Any]]) -> Iterator[tuple[Asked, Process]]:
     """Asks a Prometheus that watches the targets, by the stack's rules."""
-    binary = toolchain.ensure(["prometheus"])["prometheus"]
     (tmp_path / "rules.yml").write_text(yaml.safe_dump({"groups": rules(limits)}))
     config = {
         "global": {"scrape_interval": f"{LOOK_S}s", "scrape_timeout": f"{LOOK_S}s"},
         "rule_files": [str(tmp_path / "rules.yml")],
         "scrape_configs": [{"job_name": "all", "static_configs": targets}],
     }
-    (tmp_path / "prometheus.yml").write_text(yaml.safe_dump(config))
-    address = f"{places.LOOPBACK}:{places.free_port()}"
-    flags = [f"--config.file={tmp_path / 'prometheus.yml'}", f"--storage.tsdb.path={tmp_path / 'data'}"]
-    process = Process(
-        "prometheus", [binary, *flags, f"--web.listen-address={address}"], {}, log=tmp_path / "log", cwd=tmp_path
-    )
-    process.start()
-
-    def ask(query: str) -> list[tuple[dict[str, str], float]]:
-        try:
-            answer = urllib3.request("GET", f"http://{address}/api/v1/query", fields={"query": query}, retries=False)
-        except urllib3.exceptions.HTTPError:
-            return []
-        found = answer.json()["data"]["result"] if answer.status == 200 else []
-        return [(each["metric"], float(each["value"][1])) for each in found]
-
-    try:
-        yield ask, process
-    finally:
-        process.stop()
+    with prometheus(tmp_path, config) as asks:
+        yield asks
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """EFA's counters beside the node exporter: what its script names, for devices that carry what GPUs compute."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -2,8 +2,6 @@
 infiniband-diags: the doctor names what a fault changed, and nothing else.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The real script that reads FSx' rates, against the account's stand-in: signed, answered, shown (X05)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

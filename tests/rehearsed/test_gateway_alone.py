@@ -3,8 +3,6 @@
 Behind it, by the cluster's proxy, is the program's door, of which the rehearsal's nginx reads the rules.
 """
 
-from __future__ import annotations
-
 import base64
 import http.client
 import json

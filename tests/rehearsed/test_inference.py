@@ -1,7 +1,5 @@
 """Weights from S3 onto Lustre by pod identity, and vLLM that serves them - or does not, for the right reason."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What isolates broken nodes, with its own rights before a real API server: what it may change, and what not (U05)."""
 
-from __future__ import annotations
-
 import base64
 import ssl
 import time

@@ -1,11 +1,8 @@
 """Katib's objects against the inventory of its vendor's set of that version (manifests/v1beta1, katib-standalone)."""
 
 import json
-import os
 import re
 from functools import cache
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,8 +11,8 @@ from components.kubeflow.katib_config import SUGGESTIONS, CollectorRoom, katib_c
 from tests.components.samples import SAMPLES, built
 from tests.graph.harness import Recorded
 
-ROOT = Path(__file__).parents[2]
-UPSTREAM = Path(os.environ.get("GPUCLUSTER_UPSTREAM", ROOT.parent / "shared" / "upstream"))
+from .vendors import Objects, inventory, registered, rights
+
 LEFT_OUT = {
     ("Namespace", "kubeflow"): "the stack's own",
     ("ServiceAccount", "katib-ui"): "the UI",
@@ -46,16 +43,11 @@ NOT_NEEDED = {
 }
 """Rights of the vendor's role that are not asked for, and what they are for."""
 
-Right = tuple[str, str, str]
-
 
 @pytest.fixture
-def theirs() -> dict[tuple[str, str], dict[str, Any]]:
-    """The vendor's objects by kind and name."""
-    file = UPSTREAM / "rendered" / f"katib-{versions.KATIB.removeprefix('v')}.json"
-    if not file.exists():
-        pytest.skip(f"{file} is not there: GPUCLUSTER_UPSTREAM names a directory of vendors' files")
-    return {(each["kind"], each["name"]): each for each in json.loads(file.read_text(encoding="utf-8"))["objects"]}
+def theirs() -> Objects:
+    """The vendor's objects."""
+    return inventory(f"katib-{versions.KATIB.removeprefix('v')}")
 
 
 @cache
@@ -63,27 +55,15 @@ def ours() -> Recorded:
     return built(SAMPLES["katib"])
 
 
-def mine() -> dict[tuple[str, str], dict[str, Any]]:
-    """What is registered, by kind and name."""
-    found = [each for each in ours().resources.values() if each.custom and each.name.startswith("sample-")]
-    return {(each.token.rpartition(":")[2], each.inputs["metadata"]["name"]): dict(each.inputs) for each in found}
+def mine() -> Objects:
+    return registered(ours())
 
 
-def rights(rules: list[dict[str, Any]]) -> set[Right]:
-    return {
-        (group, resource, verb)
-        for rule in rules
-        for group in rule["apiGroups"]
-        for resource in rule["resources"]
-        for verb in rule["verbs"]
-    }
-
-
-def test_every_object_of_the_vendors_set_is_there_or_said_to_be_left_out(theirs: dict[Any, Any]) -> None:
+def test_every_object_of_the_vendors_set_is_there_or_said_to_be_left_out(theirs: Objects) -> None:
     assert set(theirs) - set(mine()) == set(LEFT_OUT)
 
 
-def test_no_right_is_ours_alone_and_what_is_left_out_is_said(theirs: dict[Any, Any]) -> None:
+def test_no_right_is_ours_alone_and_what_is_left_out_is_said(theirs: Objects) -> None:
     wanted = rights(theirs["ClusterRole", "katib-controller"]["rules"])
     everywhere = rights(mine()["ClusterRole", "katib-controller"]["rules"])
     asked = everywhere | {right for each in ours().of_type("Role") for right in rights(each.inputs["rules"])}
@@ -96,7 +76,7 @@ def test_no_right_is_ours_alone_and_what_is_left_out_is_said(theirs: dict[Any, A
 
 
 @pytest.mark.parametrize("kind", ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"])
-def test_webhooks_are_the_vendors(theirs: dict[Any, Any], kind: str) -> None:
+def test_webhooks_are_the_vendors(theirs: Objects, kind: str) -> None:
     was, here = (each[kind, "katib.kubeflow.org"]["webhooks"] for each in (theirs, mine()))
     for one, other in zip(was, here, strict=True):
         for key in ("name", "rules", "sideEffects", "admissionReviewVersions"):
@@ -105,7 +85,7 @@ def test_webhooks_are_the_vendors(theirs: dict[Any, Any], kind: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["katib-controller", "katib-db-manager"])
-def test_deployments_are_the_vendors_but_for_what_is_said(theirs: dict[Any, Any], name: str) -> None:
+def test_deployments_are_the_vendors_but_for_what_is_said(theirs: Objects, name: str) -> None:
     was, here = theirs["Deployment", name], mine()["Deployment", name]["spec"]
     assert here["selector"] == was["selector"]
     (one,), (other,) = was["pod"]["containers"], here["template"]["spec"]["containers"]
@@ -119,7 +99,7 @@ def test_deployments_are_the_vendors_but_for_what_is_said(theirs: dict[Any, Any]
 
 
 @pytest.mark.parametrize("name", ["katib-controller", "katib-db-manager", "katib-mysql"])
-def test_services_are_the_vendors(theirs: dict[Any, Any], name: str) -> None:
+def test_services_are_the_vendors(theirs: Objects, name: str) -> None:
     was, here = theirs["Service", name], mine()["Service", name]["spec"]
     assert here["selector"] == was["serviceSelector"]
     assert {each["port"]: each["name"] for each in here["ports"]} == {
@@ -127,7 +107,7 @@ def test_services_are_the_vendors(theirs: dict[Any, Any], name: str) -> None:
     }
 
 
-def test_definitions_are_the_vendors(theirs: dict[Any, Any]) -> None:
+def test_definitions_are_the_vendors(theirs: Objects) -> None:
     for (kind, name), was in theirs.items():
         if kind == "CustomResourceDefinition":
             here = mine()[kind, name]["spec"]
@@ -135,7 +115,7 @@ def test_definitions_are_the_vendors(theirs: dict[Any, Any]) -> None:
             assert (here["group"], here["scope"]) == (was["group"], was["scope"])
 
 
-def test_the_database_is_what_the_vendor_tests_with(theirs: dict[Any, Any]) -> None:
+def test_the_database_is_what_the_vendor_tests_with(theirs: Objects) -> None:
     (was,) = theirs["Deployment", "katib-mysql"]["pod"]["containers"]
     (here,) = mine()["StatefulSet", "katib-mysql"]["spec"]["template"]["spec"]["containers"]
     assert versions.MYSQL_IMAGE.rpartition("/")[2] == was["image"]

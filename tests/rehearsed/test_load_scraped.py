@@ -1,14 +1,10 @@
 """The real Prometheus over a server under load and over the exporters of its node."""
 
-from __future__ import annotations
-
 import time
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import pytest
-import urllib3
 
 from rehearsal import toolchain
 from rehearsal.kubelet import orders
@@ -17,6 +13,8 @@ from rehearsal.tests.inside import observed, workloads
 from rehearsal.tests.inside.account import until
 from rehearsal.tests.inside.conftest import Site
 from rehearsal.tests.inside.observed import SHOP, WHERE
+
+from .prometheus import Asked, Samples, answer
 
 pytestmark = pytest.mark.engine
 CHAT = "chat"
@@ -44,7 +42,7 @@ def gpu_monitor() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def scraped(gpus: Site) -> Callable[[str], list[tuple[dict[str, str], float]]]:
+def scraped(gpus: Site) -> Asked:
     """Asks Prometheus, once it runs and the server is ready."""
     toolchain.ensure(["prometheus-operator", "prometheus"])
     gpus.apply(*map(workloads.namespace, (WHERE, SHOP)), *observed.definitions(), *observed.operator())
@@ -59,14 +57,9 @@ def scraped(gpus: Site) -> Callable[[str], list[tuple[dict[str, str], float]]]:
     until(ready, 120, "Prometheus is ready")
     gpus.apply(observed.monitor(CHAT, CHAT, "web"), gpu_monitor())
 
-    def asked(query: str) -> list[tuple[dict[str, str], float]]:
+    def asked(query: str) -> Samples:
         address = gpus.plane.backends.find(WHERE, "prometheus-main-0", 9090)
-        if address is None:
-            return []
-        url = f"http://{address[0]}:{address[1]}/api/v1/query"
-        answer = urllib3.request("GET", url, fields={"query": query}, timeout=5.0, retries=False)
-        found = answer.json()["data"]["result"] if answer.status == 200 else []
-        return [(each["metric"], float(each["value"][1])) for each in found]
+        return answer(f"{address[0]}:{address[1]}", query) if address else []
 
     until(lambda: gpus.available(SHOP, CHAT), 60, "the server is ready")
     until(partial(asked, "vllm:num_requests_running"), 120, "Prometheus has scraped it")

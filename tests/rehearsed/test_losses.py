@@ -1,7 +1,5 @@
 """What a run loses when its job is deleted, by the environment that its stack gives it (A6)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

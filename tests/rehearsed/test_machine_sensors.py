@@ -4,8 +4,6 @@ Two controllers are sushy-tools' emulator over TLS, with what it lacks put aroun
 fires its alert alone, and mending ends it (B19, H14). Time passes faster, as in test_alerts_fire.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import sys
@@ -25,7 +23,8 @@ from rehearsal.testing.answering import Said, answering
 from rehearsal.tests.inside.account import until
 from tests.oob.emulator import CHASSIS, PASSWORD, POWER, USER, Emulator, dgx, start, supply
 
-from .test_alerts_fire import Asked, firing, watched
+from .prometheus import Asked
+from .test_alerts_fire import firing, watched
 
 pytestmark = pytest.mark.engine
 

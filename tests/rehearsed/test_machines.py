@@ -1,7 +1,5 @@
 """Racked hosts of a stack file, as they stand there before it: facts of models, and what is told of each."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

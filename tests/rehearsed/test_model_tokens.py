@@ -3,8 +3,6 @@
 Arguments and rules are those that the stack registers; the issuer is the rehearsal's stand-in, which signs them.
 """
 
-from __future__ import annotations
-
 import base64
 import http.client
 import json

@@ -3,8 +3,6 @@
 The objects, the chart's values and the rights are those that the program registers for the dev stack.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import os

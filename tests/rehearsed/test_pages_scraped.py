@@ -1,26 +1,21 @@
 """The real Prometheus over the pages of a loaded server and of the exporters of a broken node, without a cluster."""
 
-from __future__ import annotations
-
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import urllib3
-import yaml
 
-from rehearsal import places, toolchain
 from rehearsal.devices import dcgm_exporter
 from rehearsal.images import node_exporter
-from rehearsal.processes import Process
 from rehearsal.tests.inside.account import until
 from rehearsal.tests.inside.simulated import GPU, Node
 from rehearsed import vllm
 
+from .prometheus import Asked, prometheus
+
 pytestmark = pytest.mark.engine
-Asked = Callable[[str], list[tuple[dict[str, str], float]]]
 
 
 class Machine(Node):
@@ -53,31 +48,13 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
 @pytest.fixture
 def asked(machine: Machine, tmp_path: Path) -> Iterator[Asked]:
     """Asks a Prometheus that scrapes the machine once a second."""
-    binary = toolchain.ensure(["prometheus"])["prometheus"]
     jobs: list[dict[str, Any]] = [
         {"job_name": job, "scrape_interval": "1s", "scrape_timeout": "1s", "static_configs": [{"targets": [address]}]}
         for job, address in machine.targets().items()
     ]
-    config = tmp_path / "prometheus.yml"
-    config.write_text(yaml.safe_dump({"scrape_configs": jobs}))
-    address = f"{places.LOOPBACK}:{places.free_port()}"
-    flags = [f"--config.file={config}", f"--storage.tsdb.path={tmp_path / 'data'}", f"--web.listen-address={address}"]
-    process = Process("prometheus", [binary, *flags], {}, log=tmp_path / "log", cwd=tmp_path)
-    process.start()
-
-    def ask(query: str) -> list[tuple[dict[str, str], float]]:
-        try:
-            answer = urllib3.request("GET", f"http://{address}/api/v1/query", fields={"query": query}, retries=False)
-        except urllib3.exceptions.HTTPError:
-            return []
-        found = answer.json()["data"]["result"] if answer.status == 200 else []
-        return [(each["metric"], float(each["value"][1])) for each in found]
-
-    try:
+    with prometheus(tmp_path, {"scrape_configs": jobs}) as (ask, process):
         until(lambda: len(ask("up == 1")) == 3, 30, f"all three are scraped:\n{process.last_words()}")
         yield ask
-    finally:
-        process.stop()
 
 
 def test_twenty_requests_a_second_wait_before_one_l40s(machine: Machine, asked: Asked) -> None:

@@ -1,7 +1,5 @@
 """People at the pages' door, asked by the real Traefik and the real oauth2-proxy (people_site.py)."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import ssl

@@ -1,7 +1,5 @@
 """What pods of the runs' namespace may ask for, asked of a real API server with the objects that a stack registers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,23 +1,16 @@
 """Objects of Kubeflow Pipelines and Argo against the inventory of their vendor's set (env/platform-agnostic)."""
 
-import json
-import os
 from functools import cache
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from catalogue import versions
 from components.kubeflow.pipelines_crds import KINDS
 from tests.components.samples import SAMPLES, built
-from tests.graph.harness import Recorded
 
-ROOT = Path(__file__).parents[2]
-UPSTREAM = Path(os.environ.get("GPUCLUSTER_UPSTREAM", ROOT.parent / "shared" / "upstream"))
-Objects = dict[tuple[str, str], dict[str, Any]]
-Right = tuple[str, str, str]
+from .vendors import Objects, inventory, registered, rights
 
+SET = f"pipelines-{versions.PIPELINES}"
 FIRST_VERSION = (
     "kubeflow-pipelines-cache",
     "kubeflow-pipelines-container-builder",
@@ -68,36 +61,13 @@ VARIABLES_OF_OURS = {
 
 
 @cache
-def inventory() -> Objects:
-    file = UPSTREAM / "rendered" / f"pipelines-{versions.PIPELINES}.json"
-    if not file.exists():
-        pytest.skip(f"{file} is not there: GPUCLUSTER_UPSTREAM names a directory of vendors' files")
-    return {(each["kind"], each["name"]): each for each in json.loads(file.read_text(encoding="utf-8"))["objects"]}
-
-
-@cache
-def ours() -> Recorded:
-    return built(SAMPLES["pipelines"])
-
-
 def mine() -> Objects:
-    found = [each for each in ours().resources.values() if each.custom and each.name.startswith("sample-")]
-    return {(each.token.rpartition(":")[2], each.inputs["metadata"]["name"]): dict(each.inputs) for each in found}
-
-
-def rights(rules: list[dict[str, Any]]) -> set[Right]:
-    return {
-        (group, resource, verb)
-        for rule in rules
-        for group in rule["apiGroups"]
-        for resource in rule["resources"]
-        for verb in rule["verbs"]
-    }
+    return registered(built(SAMPLES["pipelines"]))
 
 
 def test_every_object_of_the_vendors_set_is_there_or_said_to_be_left_out() -> None:
     kinds = ("Deployment", "Service", "ConfigMap", "Secret", "ServiceAccount", "PriorityClass", "PersistentVolumeClaim")
-    missing = {(kind, name) for kind, name in inventory() if kind in kinds} - set(mine())
+    missing = {(kind, name) for kind, name in inventory(SET) if kind in kinds} - set(mine())
     unsaid = {
         (kind, name) for kind, name in missing if not name.startswith(FIRST_VERSION) and name not in OTHERS_IN_ITS_PLACE
     }
@@ -106,7 +76,7 @@ def test_every_object_of_the_vendors_set_is_there_or_said_to_be_left_out() -> No
 
 
 def test_what_is_ours_alone_is_one_account_and_its_token() -> None:
-    known = {name for _, name in inventory()} | {"argo"}
+    known = {name for _, name in inventory(SET)} | {"argo"}
     extra = {(kind, name) for kind, name in mine() if name not in known and kind != "CustomResourceDefinition"}
     assert {name for kind, name in extra if kind not in ("Role", "RoleBinding")} == {
         "pipeline-scripts",
@@ -127,7 +97,7 @@ def test_what_is_ours_alone_is_one_account_and_its_token() -> None:
     ],
 )
 def test_no_right_is_ours_alone(account: str, theirs: str) -> None:
-    wanted = rights(inventory()["Role", theirs]["rules"])
+    wanted = rights(inventory(SET)["Role", theirs]["rules"])
     asked = rights(mine()["Role", account]["rules"])
     assert asked, account
     assert {right for right in asked if right not in wanted and (*right[:2], "*") not in wanted} == set()
@@ -158,7 +128,7 @@ def test_steps_change_nothing_but_their_own_result() -> None:
     ],
 )
 def test_deployments_are_the_vendors_but_for_what_is_said(name: str) -> None:
-    was, here = inventory()["Deployment", name], mine()["Deployment", name]["spec"]
+    was, here = inventory(SET)["Deployment", name], mine()["Deployment", name]["spec"]
     (one,), (other,) = was["pod"]["containers"], here["template"]["spec"]["containers"]
     assert one["name"] == other["name"]
     assert one.get("command") == other.get("command")
@@ -177,7 +147,7 @@ def test_deployments_are_the_vendors_but_for_what_is_said(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["ml-pipeline", "ml-pipeline-ui", "metadata-grpc-service", "metadata-envoy-service"])
 def test_services_are_found_by_the_vendors_names_and_ports(name: str) -> None:
-    was, here = inventory()["Service", name], mine()["Service", name]["spec"]
+    was, here = inventory(SET)["Service", name], mine()["Service", name]["spec"]
     assert {each["port"] for each in here["ports"]} == {each["port"] for each in was["ports"]}
     assert {each["port"]: each.get("targetPort", each["port"]) for each in was["ports"]} == {
         each["port"]: each["targetPort"] for each in here["ports"]
@@ -186,7 +156,7 @@ def test_services_are_found_by_the_vendors_names_and_ports(name: str) -> None:
 
 
 def test_the_database_is_what_the_vendor_tests_with() -> None:
-    (was,) = inventory()["Deployment", "mysql"]["pod"]["containers"]
+    (was,) = inventory(SET)["Deployment", "mysql"]["pod"]["containers"]
     (here,) = mine()["StatefulSet", "mysql"]["spec"]["template"]["spec"]["containers"]
     assert versions.PIPELINES_MYSQL_IMAGE.rpartition("/")[2] == was["image"]
     assert here["args"][2:] == was["args"][2:]
@@ -194,10 +164,7 @@ def test_the_database_is_what_the_vendor_tests_with() -> None:
 
 
 def test_definitions_are_the_vendors() -> None:
-    file = UPSTREAM / "rendered" / f"pipelines-{versions.PIPELINES}-cluster.json"
-    if not file.exists():
-        pytest.skip(f"{file} is not there: GPUCLUSTER_UPSTREAM names a directory of vendors' files")
-    found = {each["name"]: each for each in json.loads(file.read_text(encoding="utf-8"))["objects"]}
+    found = {name: each for (_, name), each in inventory(f"{SET}-cluster").items()}
     for kind in KINDS:
         name = f"{kind.plural}.{kind.group}"
         here = mine()["CustomResourceDefinition", name]["spec"]
@@ -217,7 +184,7 @@ def test_definitions_are_the_vendors() -> None:
 def test_images_are_those_of_the_vendors_set() -> None:
     theirs = {
         container["image"]
-        for each in inventory().values()
+        for each in inventory(SET).values()
         if each["kind"] == "Deployment"
         for container in each["pod"]["containers"]
     }

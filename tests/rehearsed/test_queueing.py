@@ -1,7 +1,5 @@
 """The queue and batch of a vLLM replica: laws that any such model obeys, and what vLLM does at its limits."""
 
-from __future__ import annotations
-
 import pytest
 
 from rehearsed import vllm_load, vllm_metrics

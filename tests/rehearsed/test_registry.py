@@ -1,7 +1,5 @@
 """Which images of runs and services no registry has (A3)."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Copies of saves into a bucket with a KMS key: the run's role has to hold kms:GenerateDataKey on it (LF11)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -33,19 +31,9 @@ def role(cloud: Cloud) -> str:
 
 
 def uploading(world: Any, tmp_path: Path, env: Mapping[str, str], mounts: list[Mount]) -> Launch:
-    return Launch(
-        world=world,
-        pod={"metadata": {"name": "p", "namespace": "training"}, "spec": {}},
-        spec={},
-        node="n",
-        command=["sh", "-c"],
-        args=[SCRIPT],
-        env={saves.DIRECTORY: "/checkpoints", **env},
-        mounts=mounts,
-        directory=tmp_path,
-        wake=lambda: None,
-        now=0.0,
-    )
+    pod = {"metadata": {"name": "p", "namespace": "training"}, "spec": {}}
+    env = {saves.DIRECTORY: "/checkpoints", **env}
+    return Launch(world, pod, {}, "n", ["sh", "-c"], [SCRIPT], env, mounts, tmp_path, print, 0.0)
 
 
 def copied(cloud: Cloud, role: str, tmp_path: Path, rights: list[dict[str, Any]]) -> list[str]:

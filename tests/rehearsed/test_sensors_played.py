@@ -1,7 +1,5 @@
 """Controllers of a rehearsal: the pod that reads them answers for each that the stack file names, and dials none."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

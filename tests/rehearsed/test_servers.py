@@ -1,7 +1,5 @@
 """Model servers in a pod: what they need on their volumes, when they answer, and what probes hear (Q04, Q12)."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

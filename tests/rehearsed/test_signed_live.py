@@ -4,8 +4,6 @@ The chart is the real one with the program's values and policy; its controller i
 machine for signatures that are really checked (Y09).
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass

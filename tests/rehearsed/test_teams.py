@@ -1,7 +1,5 @@
 """What people and pods of a team may do, asked of a real API server with the objects that a stack registers (Y02)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """LF14: the trainer reads its data, or says in its own words that there is none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,19 +20,8 @@ def started(tmp_path: Path, env: dict[str, str], *mounts: Mount) -> tuple[str, A
     contents.add(VOLUME, {"datasets/chats-1/part-0": 9, "models/llama-1/config.json": 2})
     world: Any = SimpleNamespace(contents=contents)
     said: list[str] = []
-    launch = Launch(
-        world=world,
-        pod={"metadata": {"name": "p", "namespace": "training"}, "spec": {}},
-        spec={},
-        node="n",
-        command=["torchrun"],
-        args=["train.py"],
-        env=env,
-        mounts=mounts,
-        directory=tmp_path,
-        wake=lambda: None,
-        now=0.0,
-    )
+    pod = {"metadata": {"name": "p", "namespace": "training"}, "spec": {}}
+    launch = Launch(world, pod, {}, "n", ["torchrun"], ["train.py"], env, mounts, tmp_path, print, 0.0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Launch, "log", lambda _, text: said.append(text))
         ended = trainer.run(launch).exited(1e9)

@@ -18,6 +18,8 @@ from tests.components.samples import SAMPLES
 from tests.components.samples import built as registered
 from tests.graph.harness import Recorded
 
+from .vendors import rights
+
 BASE = "manifests/base"
 OTHER_JOBS = ("jax", "mpi", "paddle", "tf", "xgboost")
 LEFT_OUT = {
@@ -29,8 +31,6 @@ LEFT_OUT = {
     ("scheduling.x-k8s.io", "podgroups"): "another scheduler's gangs",
 }
 """Rights of the vendor's role that PyTorchJobs under Volcano do not need, and what for."""
-
-Right = tuple[str, str, str]
 
 
 @cache
@@ -62,16 +62,6 @@ def ours() -> Recorded:
 def one(kind: str) -> dict[str, Any]:
     (found,) = [each for each in ours().of_type(kind) if "crds" not in each.name]
     return dict(found.inputs)
-
-
-def rights(rules: list[dict[str, Any]]) -> set[Right]:
-    return {
-        (group, resource, verb)
-        for rule in rules
-        for group in rule.get("apiGroups", ())
-        for resource in rule["resources"]
-        for verb in rule["verbs"]
-    }
 
 
 def test_the_crd_has_the_hash_that_is_checked_before_it_is_applied_lf15(base: Path) -> None:

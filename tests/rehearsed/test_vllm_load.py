@@ -1,7 +1,5 @@
 """A vLLM server under a load that a person offers to its Service: what its `/metrics` say, and what its GPU does."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

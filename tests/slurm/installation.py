@@ -3,8 +3,6 @@
 Only what names a place is changed in the files: hosts, ports, users, directories. The rest is read as it was written.
 """
 
-from __future__ import annotations
-
 import getpass
 import os
 import random

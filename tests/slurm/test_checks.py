@@ -1,7 +1,5 @@
 """The checks around jobs on a machine whose programs say what is wrong: who drains, why, and who does not."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Callable

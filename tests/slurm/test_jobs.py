@@ -1,7 +1,5 @@
 """Batch scripts of runs, run by bash with programs that tell how they were started; and how nccl-tests is judged."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """An account of its own in which an expired lab, one that still runs, and things of nobody's lie side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rehearsal.tests.cloud.conftest import REGION, Cloud, start, until
+from rehearsal.tests.cloud.conftest import REGION, Cloud, as_user, running, until
 from rehearsal.tests.cloud.world import Network, cluster_request, make_network, make_role
 from sweep.account import AwsAccount
 
@@ -21,33 +19,24 @@ OVER, NOT_YET = "2026-11-22", "2026-11-23"
 
 @pytest.fixture(scope="package")
 def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
-    with running_cloud(tmp_path_factory.mktemp("cloud")) as running:
-        yield running
+    with running_cloud(tmp_path_factory.mktemp("cloud")) as made:
+        yield made
 
 
 @contextmanager
 def running_cloud(directory: Path) -> Iterator[Cloud]:
     """An account with the roles that a lab needs."""
-    process, running = start(directory, "--alone")
-    for role, service in (("sweep-cluster", "eks.amazonaws.com"), ("sweep-node", "ec2.amazonaws.com")):
-        make_role(running, role, service)
-    yield running
-    process.terminate()
-    process.wait(10)
+    with running(directory, "--alone") as made:
+        for role, service in (("sweep-cluster", "eks.amazonaws.com"), ("sweep-node", "ec2.amazonaws.com")):
+            make_role(made, role, service)
+        yield made
 
 
 @pytest.fixture(autouse=True)
 def environment(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Credentials and endpoint as a user sets them; faults end with the test."""
-    for name in ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN", "AWS_REGION"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in {
-        **cloud.account.variables,
-        "AWS_DEFAULT_REGION": REGION,
-        "AWS_CONFIG_FILE": "/nonexistent/config",
-        "AWS_SHARED_CREDENTIALS_FILE": "/nonexistent/credentials",
-    }.items():
-        monkeypatch.setenv(name, value)
+    as_user(cloud, monkeypatch)
+    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
     yield
     cloud.call("DELETE", "faults")
 

@@ -3,8 +3,6 @@
 What is left is counted through AWS' own APIs.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections import Counter

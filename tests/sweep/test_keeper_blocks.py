@@ -1,7 +1,5 @@
 """A capacity block from before its start until after its end: the real function, under a clock of the test's (PF10)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any

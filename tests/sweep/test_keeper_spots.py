@@ -1,7 +1,5 @@
 """A pool on spot that may fall back, under its real function and a test's clock: sizes only, no instance comes."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

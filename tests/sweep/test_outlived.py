@@ -1,7 +1,5 @@
 """What a rehearsal says of a stack's own end, where the keeper does what it should and where it does not."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """The rights that sweep, extension and keeper have: those of the calls they make, recorded, and no other."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Sweeping an account: what is found, what goes and in which order, what never does; counted through AWS' own APIs."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Before a destroy: what controllers made in a cluster goes, in which order, and what is left to the destroy."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The lab of virtual machines, read by the tools that it is for: Ruby, Vagrant, Mininet; and held against the plan."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -4,8 +4,6 @@ A further chart is a data file (`python -m rehearsal.charts.played.generate NAME
 should follow, a module of switches next to this one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from rehearsal.charts.played import (

@@ -2,8 +2,6 @@
 (driver.yaml, operatorConfig.yaml; _helpers.tpl, normalizeDriverName: accounts and roles are named after the driver).
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

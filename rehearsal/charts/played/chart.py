@@ -1,7 +1,5 @@
 """A chart that is played: its data file, the switches of its values, and what is said about both."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any

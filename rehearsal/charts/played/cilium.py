@@ -2,8 +2,6 @@
 cilium-agent/daemonset.yaml, cilium-operator/deployment.yaml, cilium-envoy, hubble).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from rehearsal.charts.chart import Object, Order

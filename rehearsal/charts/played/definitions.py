@@ -1,7 +1,5 @@
 """CustomResourceDefinitions of played charts: generated from Go types, the vendors' own, or with an open schema."""
 
-from __future__ import annotations
-
 import copy
 import functools
 from pathlib import Path

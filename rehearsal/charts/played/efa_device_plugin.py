@@ -3,8 +3,6 @@
 Source: aws/eks-charts, stable/aws-efa-k8s-device-plugin/templates/daemonset.yaml.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from rehearsal.charts.chart import Object, Order

@@ -4,8 +4,6 @@ Source: external-secrets v2.9.0, deploy/charts/external-secrets/templates (deplo
 serviceaccount.yaml, webhook-*.yaml, validatingwebhook.yaml, cert-controller-*.yaml).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The data files of played charts, one per chart, beside this module."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

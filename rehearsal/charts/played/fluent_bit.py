@@ -3,8 +3,6 @@
 Source: fluent/helm-charts, charts/fluent-bit/templates and values.yaml at 0.58.1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -4,8 +4,6 @@ NAME is an inventory's, `$GPUCLUSTER_UPSTREAM/rendered/NAME.json`. Without a nam
 the inventory that it names. Only facts are taken over: no descriptions, scripts or comments.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ The operands (device plugin, GFD, DCGM exporter, ...) are made by the operator's
 Source: NVIDIA/gpu-operator v26.3.3, deployments/gpu-operator/templates, and the fields of ClusterPolicy nvidia.com/v1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any

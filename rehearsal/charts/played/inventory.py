@@ -4,8 +4,6 @@ Guessed are: the sources of environment variables that are called as everybody c
 volume (the one of the chart whose name has most words of the volume's), and a host path (that of its mount).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

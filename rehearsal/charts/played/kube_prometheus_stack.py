@@ -6,8 +6,6 @@ What a rule computes is not in the inventory: alerts never fire and recording ru
 Source: prometheus-community/helm-charts, charts/kube-prometheus-stack/templates at 88.5.3.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

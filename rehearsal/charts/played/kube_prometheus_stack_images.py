@@ -4,8 +4,6 @@ Source: prometheus-community/helm-charts, charts/kube-prometheus-stack/templates
 alertmanager.yaml, prometheus-operator/deployment.yaml), and _helpers.tpl of its sub-charts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any

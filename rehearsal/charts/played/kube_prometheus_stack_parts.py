@@ -4,8 +4,6 @@ Source: prometheus-community/helm-charts, charts/kube-state-metrics 8.4.0 and pr
 grafana-community/helm-charts, charts/grafana 12.11.1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

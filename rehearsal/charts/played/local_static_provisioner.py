@@ -2,8 +2,6 @@
 helm/provisioner/templates (configmap.yaml: `storageClassMap`; daemonset_linux.yaml: a mount below /mnt for each class).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import yaml

@@ -1,7 +1,5 @@
 """Switches of metrics-server. Source: kubernetes-sigs/metrics-server, charts/metrics-server/templates."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -4,8 +4,6 @@ What a chart names after its release becomes a mark in the data file, and the ma
 `<<release>>`, `<<namespace>>`, and `<<fullname PART>>` for the full name of the chart or of a sub-chart.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any

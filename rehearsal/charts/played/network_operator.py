@@ -3,8 +3,6 @@ operator reads. Source: Mellanox/network-operator v26.4.1, deployment/network-op
 charts/sriov-network-operator templates/operator.yaml and templates/sriovoperatorconfig.yaml.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from rehearsal.charts.chart import Object, Order

@@ -3,8 +3,6 @@
 Source: kubernetes-sigs/node-feature-discovery, deployment/helm/node-feature-discovery.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from rehearsal.charts.played.switches import On, Rules, Switch, document, named, only_if, pulled, put, scheduling

@@ -3,8 +3,6 @@
 Source: prometheus-community/helm-charts, charts/prometheus-adapter/templates (configmap, deployment, pdb, service).
 """
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 

@@ -2,8 +2,6 @@
 (configmap.yaml: settings of the operator, images of the drivers); values.yaml (the images' own addresses).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from rehearsal.charts.chart import Object, Order

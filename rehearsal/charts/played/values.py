@@ -1,7 +1,5 @@
 """Values of played charts: laid over defaults as helm does, and compared with the charts' own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any

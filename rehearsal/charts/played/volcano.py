@@ -3,8 +3,6 @@
 Source: volcano-sh/volcano, installer/helm/chart/volcano (templates, config/volcano-scheduler.conf).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

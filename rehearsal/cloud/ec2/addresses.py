@@ -4,8 +4,6 @@ Sources: Amazon VPC user guide, "NAT gateways" and "Troubleshoot NAT gateways"; 
 DeleteNatGateway, ReleaseAddress, DisassociateAddress.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from moto.ec2.models import EC2Backend

@@ -5,8 +5,6 @@ a Capacity Block do not count) and EC2 API reference, "Error codes" (VcpuLimitEx
 InsufficientInstanceCapacity) and RunInstances (as many as can be had, at least MinCount).
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from typing import Any

@@ -1,7 +1,5 @@
 """EC2's errors, by the codes its API reference lists."""
 
-from __future__ import annotations
-
 from moto.ec2.exceptions import EC2ClientError
 
 

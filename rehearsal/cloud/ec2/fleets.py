@@ -6,8 +6,6 @@ Fleet of type instant". Which of several offers EC2 takes follows from prices an
 machine comes first, and among equals the order of the request.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

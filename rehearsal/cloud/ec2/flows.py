@@ -5,8 +5,6 @@ Sources: EC2 API reference, CreateFlowLogs; VPC user guide, "IAM role for publis
 internal/service/ec2/vpc_flow_log.go, for the words with which EC2 refuses a role that the service cannot assume.
 """
 
-from __future__ import annotations
-
 import json
 from fnmatch import fnmatchcase
 from typing import Any

@@ -4,8 +4,6 @@ Sources: Amazon VPC user guide, "Delete a security group"; EC2 API reference, De
 AuthorizeSecurityGroupIngress (InvalidPermission.Duplicate).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from moto.ec2.models import EC2Backend

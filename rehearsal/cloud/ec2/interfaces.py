@@ -3,8 +3,6 @@
 Sources: EC2 API reference, CreateNetworkInterface, DeleteNetworkInterface, InstanceNetworkInterfaceAttachment.
 """
 
-from __future__ import annotations
-
 import ipaddress
 from typing import Any
 

@@ -4,8 +4,6 @@ Sources: EC2 user guide, "Store instance launch parameters in Amazon EC2 launch 
 the subnet: the interfaces of a template without one are made in the subnet of the request.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any

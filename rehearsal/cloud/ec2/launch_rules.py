@@ -5,8 +5,6 @@ interfaces for your Amazon EC2 instances"; API reference, RunInstances and "Erro
 limits, zones) are those of DescribeInstanceTypes and DescribeInstanceTypeOfferings.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

@@ -7,8 +7,6 @@ On-Demand Capacity Reservations" (instances that are held count against the quot
 Reservations with cluster placement groups" (a launch names the group and the reservation).
 """
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

@@ -4,8 +4,6 @@ Sources: Amazon VPC user guide, "Delete your VPC" and "Delete a subnet"; EC2 API
 DetachInternetGateway.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from moto.ec2.models import EC2Backend

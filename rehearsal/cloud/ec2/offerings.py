@@ -5,8 +5,6 @@ same texts); EC2 user guide, "Capacity Blocks for ML": 1 to 14 days by the day, 
 instances.
 """
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 

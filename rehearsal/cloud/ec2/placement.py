@@ -4,8 +4,6 @@ Sources: EC2 API reference, CreatePlacementGroup, DescribePlacementGroups, Delet
 "Placement groups for your Amazon EC2 instances".
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from moto.core.responses import ActionResult, EmptyResult

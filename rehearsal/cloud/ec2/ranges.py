@@ -5,8 +5,6 @@ remove a CIDR block from your VPC" (not while a subnet has addresses of it). Cod
 people have quoted from EC2; for a range in use none was found quoted.
 """
 
-from __future__ import annotations
-
 from ipaddress import IPv4Network
 from typing import Any
 

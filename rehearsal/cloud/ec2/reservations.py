@@ -4,8 +4,6 @@ Sources: EC2 API reference, DescribeCapacityReservations and CapacityReservation
 ML" and "Launch instances into an existing Capacity Reservation".
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

@@ -6,8 +6,6 @@ interface VPC endpoint" (private DNS asks for both DNS attributes of the VPC, an
 subnet in a zone).
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

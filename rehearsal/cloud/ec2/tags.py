@@ -3,8 +3,6 @@
 Source: EC2 user guide, "Tag your Amazon EC2 resources"; EC2 API reference, CreateTags.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from moto.ec2.models import EC2Backend

@@ -3,8 +3,6 @@
 Sources: EC2 API reference, CreateLaunchTemplate, CreateLaunchTemplateVersion, DescribeLaunchTemplates.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from moto.ec2.models import EC2Backend

@@ -4,8 +4,6 @@ Sources: EC2 API reference, DescribeInstanceTypes (MaxResults from 5 to 100) and
 5 to 1000); without MaxResults the answer is whole here, as callers of moto are used to.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Who uses what inside EC2, asked before something is deleted, and the clean removal of network interfaces."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

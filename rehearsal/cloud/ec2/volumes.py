@@ -5,8 +5,6 @@ pending deletion); EBS user guide, "Amazon EBS encryption". That AWS looks at th
 then goes away by itself, is not played: the call is refused at once.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from moto.ec2.responses.elastic_block_store import ElasticBlockStore

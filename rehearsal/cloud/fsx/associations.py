@@ -5,8 +5,6 @@ later, no SCRATCH_1), UpdateDataRepositoryAssociation, DescribeDataRepositoryAss
 FSx for Lustre user guide, "Linking your file system to an Amazon S3 bucket". The words of refusals are ours.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

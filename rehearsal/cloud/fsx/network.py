@@ -5,8 +5,6 @@ the file servers talk to one another on TCP 988, so the groups must let them in 
 with EFA all traffic between members of the groups must pass.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import math
 from typing import Any

@@ -5,8 +5,6 @@ FSx for Lustre user guide, "Working with EFA-enabled file systems" and "Managing
 throughput is MB/s per TiB.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from rehearsal.cloud.service import Refusal

@@ -1,7 +1,5 @@
 """File systems: create, describe, update, delete, tags. Source: FSx API reference, the operations of these names."""
 
-from __future__ import annotations
-
 import time
 
 from moto.core.base_backend import BackendDict, BaseBackend

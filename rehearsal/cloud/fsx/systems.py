@@ -1,7 +1,5 @@
 """A file system of FSx: what it is when it is made, how it is described, and what becomes of it by and by."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

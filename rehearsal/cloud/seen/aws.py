@@ -1,7 +1,5 @@
 """The AWS account as the effects see it: boto3 clients on the stand-in's address, and its control routes."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

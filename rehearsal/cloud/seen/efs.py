@@ -5,8 +5,6 @@ util.go; efs-utils, src/mount_efs/__init__.py (the name of the file system leads
 EFS user guide, "Using IAM to control access to file systems" and "Using VPC security groups".
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

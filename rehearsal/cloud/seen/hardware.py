@@ -3,8 +3,6 @@
 Deliberately not the program's catalogue: the two must be able to disagree.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

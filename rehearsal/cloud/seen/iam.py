@@ -5,8 +5,6 @@ account. Conditions are evaluated as far as the request's `context` is given; on
 counts as an allow, and a deny with one does not.
 """
 
-from __future__ import annotations
-
 import fnmatch
 import json
 from collections.abc import Iterable, Mapping

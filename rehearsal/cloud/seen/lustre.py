@@ -4,8 +4,6 @@ Source: FSx for Lustre user guide, "File system access control with Amazon VPC" 
 and file system) and "Troubleshooting"; the driver mounts `<dnsname>@tcp:/<mountname>` without asking AWS.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -2,8 +2,6 @@
 entries" and "Review access policy permissions".
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from moto.core.responses import ActionResult, EmptyResult

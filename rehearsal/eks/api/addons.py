@@ -1,7 +1,5 @@
 """Add-ons. Source: EKS API reference, CreateAddon to DeleteAddon; user guide, "Amazon EKS add-ons"."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Base of EKS' operations: state of the request's region, paging, and the end of a request that starts something."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from moto.core.responses import ActionResult

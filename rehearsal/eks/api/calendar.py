@@ -5,8 +5,6 @@ guide, "Create a managed node group with Capacity Blocks for ML" (the scheduled 
 minutes before the end, made with the group).
 """
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from typing import Any
 

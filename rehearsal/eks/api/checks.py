@@ -1,7 +1,5 @@
 """What EKS checks before it starts anything: roles, subnets, groups, keys."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from ipaddress import IPv4Network
 from typing import Any

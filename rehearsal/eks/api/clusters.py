@@ -1,7 +1,5 @@
 """Clusters: create, describe, update, delete. Source: EKS API reference, the operations of these names."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from moto.core.responses import ActionResult

@@ -3,8 +3,6 @@
 Source: EKS user guide, "Learn how EKS Pod Identity grants pods access to AWS services".
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from moto.core.responses import ActionResult

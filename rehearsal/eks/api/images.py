@@ -5,8 +5,6 @@ https://github.com/aws/karpenter-provider-aws resolves `al2023@v20260728`. Relea
 2026. What EKS really has of older minors is not played.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any

@@ -1,7 +1,5 @@
 """How EKS resources come up and go away: told by the rehearsal's supervisor, or by themselves in a cloud alone."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rehearsal.cloud.account import now

@@ -2,8 +2,6 @@
 "Create a managed node group for your cluster"; API reference, CreateNodegroup; the instance facts are moto's.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from moto.core.types import Base64EncodedString

@@ -1,7 +1,5 @@
 """Managed node groups. Source: EKS API reference, CreateNodegroup to DeleteNodegroup."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from moto.core.responses import ActionResult

@@ -1,7 +1,5 @@
 """Kubernetes versions as EKS lists them. Source: EKS API reference, DescribeClusterVersions."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

@@ -5,8 +5,6 @@ for VPC and subnets", "Grant IAM users access to Kubernetes with EKS access entr
 CloudWatch Logs".
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from moto.moto_api._internal import mock_random

@@ -3,8 +3,6 @@
 Source: EC2 API reference, DescribeImages and Image; awslabs/amazon-eks-ami, releases (names, owner amazon).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any

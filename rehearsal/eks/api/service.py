@@ -1,7 +1,5 @@
 """The whole of EKS in one responder, in place of moto's."""
 
-from __future__ import annotations
-
 from moto.eks import urls
 
 from rehearsal.eks.api.access import AccessOperations

@@ -1,7 +1,5 @@
 """What EKS remembers: per region the clusters, and inside a cluster everything that goes away with it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

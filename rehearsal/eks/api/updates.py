@@ -1,7 +1,5 @@
 """Asynchronous updates and tags. Source: EKS API reference, DescribeUpdate, TagResource."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from moto.core.responses import ActionResult

@@ -6,8 +6,6 @@ the build number of the FSx driver is assumed. So a version is accepted when it 
 minor that the cluster can run: which builds exist, only AWS can tell.
 """
 
-from __future__ import annotations
-
 import re
 from datetime import date
 from typing import Any

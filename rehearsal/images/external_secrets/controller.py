@@ -6,8 +6,6 @@ is refreshed, owner and marks of what is made, conditions), pkg/controllers/secr
 of). Played are SecretStores of Secrets Manager, and ExternalSecrets of one with `data`, whose Secret they own.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
@@ -17,14 +15,12 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from rehearsal import places
 from rehearsal.devices.reconciling import Reconciling
 from rehearsal.images import identity
 from rehearsal.images.external_secrets.keeper import KeeperError, value
 from rehearsal.images.external_secrets.templates import TemplateError, filled
-from rehearsal.kube.client import Kube
 from rehearsal.kubelet.nodeobject import now
-from rehearsal.kubelet.process import write_kubeconfig
+from rehearsal.kubelet.process import client
 from rehearsal.kubelet.program import TIME_SCALE, Launch, Program
 
 Object = dict[str, Any]
@@ -56,7 +52,7 @@ class Controller(Reconciling):
 
     def __init__(self, launch: Launch) -> None:
         self._launch = launch
-        self._kube = Kube.from_kubeconfig(str(write_kubeconfig(launch, places.private_directory(launch.directory))))
+        self._kube = client(launch)
         self._pauses: dict[str, tuple[float, float]] = {}
         super().__init__(launch)
 

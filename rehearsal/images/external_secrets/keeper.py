@@ -5,8 +5,6 @@ nothing else; a property is a key of the JSON object); Secrets Manager user guid
 (who reads a secret that a key of one's own seals needs kms:Decrypt on it).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

@@ -5,8 +5,6 @@ getHostByName; helm, pkg/engine/funcs.go, which leaves out the first two as well
 as the dot, Helm below `.Values`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

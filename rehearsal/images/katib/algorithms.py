@@ -4,19 +4,15 @@ Values are spread evenly: the number of a trial, its digits turned about the poi
 each range it is. A grid takes its points in turn.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rehearsal import places
 from rehearsal.images.katib.asking import Method, call, methods
 from rehearsal.images.katib.objects import API, marked
-from rehearsal.kube.client import Kube
 from rehearsal.kubelet.answering import Answering
-from rehearsal.kubelet.process import write_kubeconfig
+from rehearsal.kubelet.process import client
 from rehearsal.kubelet.program import TIME_SCALE, Launch, Program
 
 PORT, STOPPING_PORT = 6789, 6788
@@ -140,8 +136,7 @@ class Median(Answering):
 
     def __init__(self, launch: Launch) -> None:
         self._means: dict[str, float] = {}
-        kubeconfig = write_kubeconfig(launch, places.private_directory(launch.directory))
-        self._kube = Kube.from_kubeconfig(str(kubeconfig))
+        self._kube = client(launch)
         known: dict[str, Method] = {"GetEarlyStoppingRules": self._rules, "SetTrialStatus": self._set}
         super().__init__(launch, {STOPPING_PORT: methods(known)}, launch.now + STARTS / TIME_SCALE)
 

@@ -3,8 +3,6 @@
 Katib has gRPC (pkg/apis/manager/v1beta1/api.proto); here the messages are JSON, and the paths the methods' names.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -4,8 +4,6 @@ Source: cmd/metricscollector/v1beta1/file-metricscollector/main.go, pkg/metricsc
 the other container's processes, as they share a namespace, and knows by the file PID.pid how the main one ended.
 """
 
-from __future__ import annotations
-
 import posixpath
 from collections.abc import Mapping, Sequence
 from typing import Any

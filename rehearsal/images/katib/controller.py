@@ -3,8 +3,6 @@
 Source: cmd/katib-controller/v1beta1/main.go (what it reads when it starts, what it exits for), pkg/certgenerator.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import logging
@@ -22,11 +20,11 @@ from rehearsal.images.katib.experiments import Experiments
 from rehearsal.images.katib.objects import API, EXPERIMENT_LABEL, Object, Reconciler, name_of
 from rehearsal.images.katib.suggestions import STOPPING_PORT, Suggestions, address
 from rehearsal.images.katib.trials import Trials
-from rehearsal.kube.client import ApiError, Kube, Unreachable
+from rehearsal.kube.client import ApiError, Unreachable
 from rehearsal.kubelet import volumes
 from rehearsal.kubelet.answering import Answering
-from rehearsal.kubelet.process import write_kubeconfig
-from rehearsal.kubelet.program import Ends, Exit, Launch, Mount, Program
+from rehearsal.kubelet.process import client
+from rehearsal.kubelet.program import Launch, Program, failed
 
 log = logging.getLogger(__name__)
 
@@ -46,19 +44,10 @@ _HOOKS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 def run(launch: Launch) -> Program:
     """The controller; it ends at once where it cannot read its configuration."""
     path = next((word.partition("=")[2] for word in launch.argv if word.startswith("--katib-config=")), "")
-    mount = launch.mount_of(path) if path else None
-    text = _file(launch, mount, path) if mount else None
+    text = volumes.mounted(launch, path)
     if text is None:
-        said = f"Failed to get KatibConfig: open {path}: no such file or directory"
-        launch.log(said)
-        return Ends(launch.now, Exit(1, said))
+        return failed(launch, f"Failed to get KatibConfig: open {path}: no such file or directory")
     return Controller(launch, yaml.safe_load(text)["init"])
-
-
-def _file(launch: Launch, mount: Mount, path: str) -> bytes | None:
-    volume = next(each for each in launch.pod["spec"]["volumes"] if each["name"] == mount.name)
-    files = volumes.files(volume, launch.namespace, launch.world.find) or {}
-    return files.get((mount.inside(path) or "").rstrip("/"))
 
 
 class Controller(Answering):
@@ -66,7 +55,7 @@ class Controller(Answering):
 
     def __init__(self, launch: Launch, init: Mapping[str, Any]) -> None:
         self._init, self._started = init, False
-        self._kube = Kube.from_kubeconfig(str(write_kubeconfig(launch, places.private_directory(launch.directory))))
+        self._kube = client(launch)
         self._namespace = launch.env.get("KATIB_CORE_NAMESPACE", "kubeflow")
         self._port = int(init["controller"].get("webhookPort", 8443))
         proxy = launch.world.proxy.url

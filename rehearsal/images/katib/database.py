@@ -15,7 +15,7 @@ from rehearsal.images.katib.asking import Method, RefusedError, methods
 from rehearsal.kube.client import ApiError, Unreachable
 from rehearsal.kubelet.answering import Answering
 from rehearsal.kubelet.images import unknown
-from rehearsal.kubelet.program import TIME_SCALE, Ends, Exit, Launch, Program
+from rehearsal.kubelet.program import TIME_SCALE, Exit, Launch, Program, failed
 from rehearsal.kubelet.services import reachable
 
 PORT, MANAGER_PORT = 3306, 6789
@@ -34,9 +34,7 @@ def mysql(launch: Launch) -> Program:
     if "MYSQL_DATABASE" not in launch.env:
         return unknown(launch)
     if not launch.env.get("MYSQL_ROOT_PASSWORD") and launch.env.get("MYSQL_ALLOW_EMPTY_PASSWORD") != "true":
-        said = "Database is uninitialized and password option is not specified"
-        launch.log(said)
-        return Ends(launch.now, Exit(1, said))
+        return failed(launch, "Database is uninitialized and password option is not specified")
     return MySql(launch)
 
 
@@ -88,9 +86,7 @@ class MySql(Answering):
 def manager(launch: Launch) -> Program:
     """Katib's service, if it is told which database it has."""
     if launch.env.get("DB_NAME") != "mysql":
-        said = "DB_NAME env is not set. Exiting"
-        launch.log(said)
-        return Ends(launch.now, Exit(255, said))
+        return failed(launch, "DB_NAME env is not set. Exiting", 255)
     return Manager(launch)
 
 

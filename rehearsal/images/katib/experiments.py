@@ -1,7 +1,5 @@
 """Experiments: how many trials there are and are to be, and which one wins (pkg/controller.v1beta1/experiment)."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """What Katib's webhooks answer: defaults of Experiments, what is wrong with them, the collector beside a trial."""
 
-from __future__ import annotations
-
 import json
 import posixpath
 import re

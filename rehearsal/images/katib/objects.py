@@ -1,7 +1,5 @@
 """What Katib's objects have in common: conditions, owners, finalizers (pkg/apis/controller/*/v1beta1/util.go)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Protocol
 

@@ -1,7 +1,5 @@
 """Suggestions: the service of an algorithm, and what it chose (pkg/controller.v1beta1/suggestion)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

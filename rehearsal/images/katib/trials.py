@@ -1,7 +1,5 @@
 """Trials: their jobs, how these ended, and what was observed (pkg/controller.v1beta1/trial)."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

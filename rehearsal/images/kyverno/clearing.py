@@ -4,15 +4,12 @@ Source: kyverno v1.19.1, cmd/readiness-checker/main.go. `delete-webhooks` lists 
 deletes ValidatingAdmissionPolicies of their names, so that the configurations stay; here as there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
-from rehearsal import places
 from rehearsal.images.kyverno.controller import MANAGED, REGISTRATION
 from rehearsal.images.metrics import flag
 from rehearsal.kube.client import ApiError, Kube, Unreachable
-from rehearsal.kubelet.process import write_kubeconfig
+from rehearsal.kubelet.process import client
 from rehearsal.kubelet.program import TIME_SCALE, Ends, Exit, Launch, Program
 
 SECONDS = 2.0
@@ -23,7 +20,7 @@ def run(launch: Launch) -> Program:
     command, words = (launch.argv[0] if launch.argv else ""), launch.argv[1:]
     result = Exit(0)
     try:
-        kube = Kube.from_kubeconfig(str(write_kubeconfig(launch, places.private_directory(launch.directory))))
+        kube = client(launch)
         if command == "scale-deploy":
             scaled(kube, words)
         elif command == "delete-webhooks":

@@ -6,8 +6,6 @@ status), pkg/webhooks/resource/ivpol/handler.go (how it refuses). Policies of ot
 are elliptic, and replicas do alike without electing one: each writes what all would.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import ssl
@@ -19,9 +17,9 @@ from rehearsal.cluster.pages import Answer, Request, texts
 from rehearsal.cluster.pki import Authority
 from rehearsal.images.kyverno.policies import Object, refusal, webhook
 from rehearsal.images.kyverno.signed import is_here, is_signed
-from rehearsal.kube.client import ApiError, Kube, Unreachable
+from rehearsal.kube.client import ApiError, Unreachable
 from rehearsal.kubelet.answering import Answering
-from rehearsal.kubelet.process import write_kubeconfig
+from rehearsal.kubelet.process import client
 from rehearsal.kubelet.program import TIME_SCALE, Ends, Exit, Launch, Program
 
 API, KIND = "policies.kyverno.io/v1", "ImageValidatingPolicy"
@@ -45,7 +43,7 @@ class Controller(Answering):
 
     def __init__(self, launch: Launch) -> None:
         self._flags = dict(word.lstrip("-").partition("=")[::2] for word in launch.argv)
-        self._kube = Kube.from_kubeconfig(str(write_kubeconfig(launch, places.private_directory(launch.directory))))
+        self._kube = client(launch)
         self._port, self._authority = int(self._flags.get("webhookServerPort", "9443")), ""
         self._policies: dict[str, Object] = {}
         super().__init__(launch, {int(self._flags.get("metricsPort", "8000")): texts({"/metrics": str})})

@@ -6,8 +6,6 @@ order), pkg/controllers/webhook/validating.go (buildWebhookRules, webhooks of po
 Played are policies about all images whose validations are verifyImageSignatures of a key for one list of images each.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any

@@ -5,8 +5,6 @@ its annotation the signature (sigstore/cosign, specs/SIGNATURE_SPEC.md). Signatu
 writes unless it is told not to, certificates and logs are not played.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -7,8 +7,6 @@ RFC 7636, 4.6 (whoever redeems a code has asked for it). Where an issuer asks fo
 whoever names a person in `login_hint`, and shows everybody else a list of whom it knows.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html

@@ -5,8 +5,6 @@ issuer share a stand-in, which knows the client by the pod's own secret, and one
 called `of-GROUP`, beside a `stranger`.
 """
 
-from __future__ import annotations
-
 import re
 import threading
 from collections.abc import Sequence
@@ -91,11 +89,7 @@ def _value(argv: Sequence[str], flag: str) -> str:
 
 def _secret(launch: Launch) -> str:
     path = _value(launch.argv, "--client-secret-file")
-    mount = launch.mount_of(path)
-    by_name = {volume["name"]: volume for volume in launch.pod["spec"].get("volumes") or []}
-    volume = by_name.get(mount.name) if mount else None
-    files = volumes.files(volume, launch.namespace, launch.world.find) if volume else None
-    inside = mount.inside(path) if mount else None
-    if not files or inside not in files:
+    secret = volumes.mounted(launch, path)
+    if secret is None:
         raise LaunchError(f"could not read client secret file: {path}")
-    return files[inside].decode()
+    return secret.decode()

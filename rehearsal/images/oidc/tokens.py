@@ -3,8 +3,6 @@
 RFC 7515 (JWS, compact), RFC 7517 and RFC 7518, 6.3.1 (keys and their members), RFC 7519 (JWT).
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import secrets

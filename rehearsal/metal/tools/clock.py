@@ -1,7 +1,5 @@
 """chronyc(1): how far the machine's clock is off the time of its servers."""
 
-from __future__ import annotations
-
 import pathlib
 
 from rehearsal.metal.tools.machine import called, complain, facts, until_boot

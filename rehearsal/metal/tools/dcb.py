@@ -4,8 +4,6 @@ Words and lines: iproute2 6.1, dcb/dcb_app.c, dcb_pfc.c, dcb_dcbx.c; `replace` t
 Ports of others than NVIDIA here speak no DCB ("Operation not supported").
 """
 
-from __future__ import annotations
-
 import pathlib
 from typing import Any
 

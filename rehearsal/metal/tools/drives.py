@@ -5,8 +5,6 @@ Words and statuses: blkid -p ends with 2 where it finds nothing; mkfs.xfs with 1
 unless -f; mdadm --create with 2 on a device that is busy; mdadm --detail with 1 without the array.
 """
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

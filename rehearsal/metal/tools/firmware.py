@@ -6,8 +6,6 @@ manual page; Linux, Documentation/ABI/testing/sysfs-bus-pci (sriov_totalvfs); mo
 (MODULE.PARAMETER on the command line).
 """
 
-from __future__ import annotations
-
 import pathlib
 import re
 from typing import Any

@@ -4,8 +4,6 @@ Without the driver: "NVIDIA-SMI has failed because it couldn't communicate with 
 outside of a limit: "Provided power limit … is not a valid power limit", status 3 or as the manual's RETURN VALUE says.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from rehearsal.metal.tools.machine import absent, called, complain, facts, until_boot

@@ -5,8 +5,6 @@ Words and exit statuses: kmod tools/modprobe.c ("FATAL: Module %s not found in d
 net/bridge/br_netfilter_hooks.c, brnf_table). dkms(8) builds for the kernel that runs when its package is installed.
 """
 
-from __future__ import annotations
-
 import os
 import pathlib
 

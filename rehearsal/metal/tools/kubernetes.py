@@ -5,8 +5,6 @@ ends with 1), cmd/kubeadm/app/phases/kubelet. What only a cluster can do - an AP
 asked of the hall by a file and answered by a file, one of each for each call: ask-PID.json, answer-PID.json.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import pathlib

@@ -8,8 +8,6 @@ read when the module is loaded; without the option it is tcp on the first interf
 configure error %d"). o2ib needs a card with RDMA below the interface.
 """
 
-from __future__ import annotations
-
 import pathlib
 import re
 import time

@@ -6,8 +6,6 @@ the dataset of a pool that is not there cannot be made; properties `lustre:…`)
 without --reformat. A target that never registered has a colon in its name.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

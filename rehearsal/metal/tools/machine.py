@@ -1,7 +1,5 @@
 """What the tools of a host share: the machine's facts, a state that lasts, one that a boot ends, a list of calls."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import json

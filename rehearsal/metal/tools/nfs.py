@@ -4,8 +4,6 @@ Words and statuses: nfs-utils, utils/exportfs/exportfs.c ("exportfs: Failed to s
 support/nfs/exports.c (a line without a client; an option that there is not). The server's unit exports when it starts.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import pathlib

@@ -6,8 +6,6 @@ found", apt-pkg/cacheset.cc); dpkg-query with 1 ("no packages found matching"). 
 where a list names the repository of its minor version and its key lies there.
 """
 
-from __future__ import annotations
-
 import fnmatch
 import pathlib
 import re

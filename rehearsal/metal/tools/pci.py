@@ -8,8 +8,6 @@ kernel does not rename a device that is up (net/core/dev.c, dev_change_name: EBU
 then by rule).
 """
 
-from __future__ import annotations
-
 import pathlib
 import re
 import subprocess

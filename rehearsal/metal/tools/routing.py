@@ -4,8 +4,6 @@ Words, lines and exit statuses: iproute2 ip/iprule.c (iprule_modify, print_rule)
 answers", status 2); File exists: kernel net/core/fib_rules.c, fib_nl_newrule. What else is asked, the real one answers.
 """
 
-from __future__ import annotations
-
 import os
 
 from rehearsal.metal.tools import pci

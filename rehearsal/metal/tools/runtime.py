@@ -5,8 +5,6 @@ core/remotes/docker/resolver.go and docker/auth (words); Kubernetes, pkg/credent
 kubelet's directory).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import pathlib

@@ -6,8 +6,6 @@ src/slurmd/slurmd/slurmd.c (a host that no NodeName names), src/interfaces/gpu.c
 unit files (ConditionPathExists), and its packages' scripts (users, munge's first key).
 """
 
-from __future__ import annotations
-
 import os
 import pathlib
 import pwd

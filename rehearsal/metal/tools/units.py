@@ -5,8 +5,6 @@ ours: what a boot does from files, in the order of After=. A unit's own commands
 fails, fails the start.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pathlib

@@ -1,7 +1,5 @@
 """curl(1) for the one thing that a preparation fetches: the key of a package repository."""
 
-from __future__ import annotations
-
 import pathlib
 import re
 

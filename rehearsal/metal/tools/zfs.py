@@ -4,8 +4,6 @@ Words and statuses: OpenZFS cmd/zpool/zpool_main.c (2 for usage, 1 for all else)
 device; raidz2 takes three devices, raidz3 four, a mirror two), cmd/zgenhostid.c (1 where /etc/hostid is there).
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

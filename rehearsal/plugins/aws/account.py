@@ -1,7 +1,5 @@
 """The AWS account a provider works in: credentials, clients and calls that ride over throttling."""
 
-from __future__ import annotations
-
 import random
 import threading
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Check and Diff: what a resource's inputs become, what is wrong with them, and what a change of them means."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Mapping

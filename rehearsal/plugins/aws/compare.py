@@ -1,7 +1,5 @@
 """What is the same, what has changed, and what has drifted."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Mapping
 from typing import Any, Literal

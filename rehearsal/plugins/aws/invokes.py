@@ -1,7 +1,5 @@
 """Functions: what a program asks AWS without making anything."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

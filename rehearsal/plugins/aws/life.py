@@ -1,7 +1,5 @@
 """Creating, reading, updating and deleting one object as its row says."""
 
-from __future__ import annotations
-
 import re
 import secrets
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """One resource in one operation: what is known of it, and the calls about it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The aws provider stand-in: the resource provider protocol over the table of types."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -76,7 +76,8 @@ Followup = Callable[["Object", Change], None]
 class Row:
     """How one resource type is kept. Calls are written ``operation -> JMESPath into the reply``."""
 
-    service: str
+    service: str = ""
+    """Of the calls; left out, it is the token's."""
     create: str
     read: str | Callable[[Object], Any]
     """A call, or a function that returns the description or None."""

@@ -1,7 +1,5 @@
 """The provider's arguments, checked."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field

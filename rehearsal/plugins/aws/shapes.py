@@ -4,8 +4,6 @@ The API's own model (botocore) drives the way in, the SDK's types the way back. 
 underscores and plural; what differs beyond that is in a row's ``names``: dotted property path -> API member.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 from collections.abc import Iterable, Mapping

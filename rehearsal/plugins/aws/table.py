@@ -1,16 +1,20 @@
 """The table: every resource type the plugin knows. Any other type is refused by name."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
+from dataclasses import replace
 
 from rehearsal.plugins.aws import types
 from rehearsal.plugins.aws.row import Row
 from rehearsal.plugins.servicer import PluginError
 
+
+def _service(token: str) -> str:
+    return token.partition(":")[2].partition("/")[0]
+
+
 ROWS: dict[str, Row] = {
-    token: row
+    token: replace(row, service=row.service or _service(token))
     for module in pkgutil.iter_modules(types.__path__, f"{types.__name__}.")
     for token, row in importlib.import_module(module.name).ROWS.items()
 }
@@ -21,7 +25,7 @@ def row(token: str) -> Row:
     try:
         return ROWS[token]
     except KeyError:
-        service = token.partition(":")[2].partition("/")[0]
+        service = _service(token)
         raise PluginError(
             "the rehearsal's aws plugin does not know this type. To add it: a row in the ROWS of "
             f"rehearsal/plugins/aws/types/{service}.py (its calls, its id, what a change replaces; the fields are in "

@@ -1,7 +1,5 @@
 """How each service tags what it has."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from rehearsal.awsmodels import input_shape

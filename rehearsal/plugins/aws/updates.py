@@ -1,7 +1,5 @@
 """Waiting for what EKS does after it has accepted an update."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rehearsal.plugins.aws.object import Object

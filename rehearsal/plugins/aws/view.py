@@ -1,7 +1,5 @@
 """An object as the SDK shows it: its outputs, and the inputs that would make it as it is now."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

@@ -4,8 +4,6 @@ The official plugin fetches a chart from its repository, and none is reached off
 that is at hand. Both are configured alike, so that they mean the same cluster.
 """
 
-from __future__ import annotations
-
 import contextlib
 import subprocess
 import sys

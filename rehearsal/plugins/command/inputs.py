@@ -5,8 +5,6 @@ provider/pkg/provider/remote/{command,connection}.go; a field that the schema do
 pulumi-go-provider's decoder does (infer/resource.go, Check).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

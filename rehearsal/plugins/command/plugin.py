@@ -7,8 +7,6 @@ what it was given; the outputs that share an input's name are secret where that 
 Local commands and copies are refused by name.
 """
 
-from __future__ import annotations
-
 import secrets as random
 from collections.abc import Mapping
 from typing import Any

@@ -9,8 +9,6 @@ A host is reached from its hall only, which has a network of its own. Without a 
 stack file names real servers.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import os
 import re

@@ -1,7 +1,5 @@
 """Writes one object: never over somebody else's, and patient with what the cluster is about to serve."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What waiting for one kind of object is: what is looked at, when it is ready, when the time is over, what is said."""
 
-from __future__ import annotations
-
 import abc
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """How pulumi-kubernetes waits for Jobs, Pods, Services, StatefulSets and DaemonSets: provider/pkg/await."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from typing_extensions import override

@@ -1,7 +1,5 @@
 """Waits until an object is ready, or gone, as pulumi-kubernetes does (provider/pkg/await/await.go)."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Mapping

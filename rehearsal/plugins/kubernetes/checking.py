@@ -1,7 +1,5 @@
 """Check: names and namespaces for objects that were given none, and refusals that need no cluster."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import secrets as random

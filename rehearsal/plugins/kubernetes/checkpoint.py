@@ -4,8 +4,6 @@ Beside the live object it keeps the inputs once more, the apiVersion of the crea
 applies (provider.go, checkpointObject). The bookkeeping of field managers, which it keeps too, is left out.
 """
 
-from __future__ import annotations
-
 import secrets as random
 from collections.abc import Mapping
 from typing import Any

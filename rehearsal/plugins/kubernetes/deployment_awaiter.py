@@ -1,7 +1,5 @@
 """How pulumi-kubernetes waits for a Deployment: provider/pkg/await/deployment.go."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What changed between two property maps, as the engine wants to be told."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 

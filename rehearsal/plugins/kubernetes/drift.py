@@ -1,7 +1,5 @@
 """Refresh: the program's inputs, with the cluster's values where the object no longer is what they ask for."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """What the API server refused, in the words of pulumi-kubernetes (provider/pkg/provider/provider.go)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A small Helm 3: install, upgrade, roll back and uninstall a release as pkg/action of helm.sh/helm/v3 3.22 does."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Hooks of a release: which run when, in which order, what is waited for and what is deleted (pkg/action/hooks.go)."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """The objects of a release in the cluster: in Helm's order, with Helm's marks of ownership, waited for as Helm does."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """What a release shall be, and what came of it when it was rendered."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """When Helm 3 considers a release's objects ready (pkg/kube/ready.go): more lenient than Pulumi for its resources."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """`kubernetes.helm.v3.Release`: the RPCs of one release."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 from typing import Any

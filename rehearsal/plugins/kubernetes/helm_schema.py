@@ -7,8 +7,6 @@ and Helm's own requests do not ask such a server to be strict: a field that the 
 with a warning. Here it is refused, always (rehearsal/docs/adr/0012).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Between a Release's inputs and outputs as the engine has them, and orders and records as Helm has them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Release records as Helm 3 keeps them: one Secret per revision, so that `helm list` and `helm history` work."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Create, update, read and delete one Kubernetes object: provider/pkg/provider/provider.go of pulumi-kubernetes."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Mapping
 from typing import Any, Literal

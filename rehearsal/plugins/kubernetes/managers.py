@@ -5,8 +5,6 @@ update makes an applying manager of it (provider/pkg/await/await.go, fixCSAField
 ssa/patch.go, PatchReplaceFieldsManagers).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

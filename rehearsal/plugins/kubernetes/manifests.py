@@ -5,8 +5,6 @@ out; a default namespace goes to objects that have none and are not known to bel
 cluster otherwise, so it works in a preview whose cluster is not there yet.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import yaml

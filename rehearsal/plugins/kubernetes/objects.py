@@ -1,7 +1,5 @@
 """Kubernetes objects as plain dicts: reading fields, the annotations Pulumi's provider knows, secrets in outputs."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterable, Mapping
 from itertools import takewhile

@@ -4,8 +4,6 @@ Of a pod that is not initialized it reads the condition and the main containers 
 what an init container said when it failed stays unsaid.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

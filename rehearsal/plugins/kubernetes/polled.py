@@ -4,8 +4,6 @@ The time is the kind's own and begins anew at every update: `customTimeouts` and
 says the error why; a reason is a status line at best.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from typing_extensions import override

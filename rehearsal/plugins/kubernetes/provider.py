@@ -1,7 +1,5 @@
 """The kubernetes plugin: which RPC goes where."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from google.protobuf.empty_pb2 import Empty

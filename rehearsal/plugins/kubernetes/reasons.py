@@ -1,7 +1,5 @@
 """Why an object is not ready, in Kubernetes' own words: pod conditions, container states, warning events."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

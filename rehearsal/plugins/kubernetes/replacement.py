@@ -4,8 +4,6 @@ The table is that of pulumi-kubernetes 4.34 (provider/pkg/provider/diff.go). A f
 but that is not in it fails at the dry run of the preview, there as here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

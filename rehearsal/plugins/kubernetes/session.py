@@ -1,7 +1,5 @@
 """One plugin process and its cluster: is it there, which kinds are namespaced, what to tell the engine."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections.abc import Mapping

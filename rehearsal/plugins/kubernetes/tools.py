@@ -4,8 +4,6 @@
 here, in Check, to which it gives no time limit, and not in Create.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from typing import Any

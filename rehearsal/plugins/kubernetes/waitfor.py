@@ -5,8 +5,6 @@ Its value is one condition or a JSON list of them; a condition is `condition=Typ
 JSONPath (RFC 9535) played are names, numbers, `[*]`, and `[?@.name=="text"]`; the first value found counts.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """``python -m rehearsal.plugins.language [flags] ENGINE_ADDRESS``: the Python language host, started by the engine."""
 
-from __future__ import annotations
-
 import sys
 
 from rehearsal.plugins.language.host import serve

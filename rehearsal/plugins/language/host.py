@@ -1,7 +1,5 @@
 """The language runtime protocol: runs a Python program for the engine, as pulumi-language-python does."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import json
 import os

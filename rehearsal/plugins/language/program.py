@@ -6,8 +6,6 @@ nobody caught, with 1 after a RunError, which the engine then reports once more 
 code after `sys.exit`, and with Python's traceback of a KeyboardInterrupt when the engine gives the program up.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -1,7 +1,5 @@
 """What all tests of charts have."""
 
-from __future__ import annotations
-
 import pytest
 
 from rehearsal import toolchain

@@ -1,7 +1,5 @@
 """What must agree between an object of a played chart and its entry in the inventory of the real one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """kube-prometheus-stack and fluent-bit as they are played: what real controllers read of them follows the values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Names in played charts: those of the release, wherever the real chart puts them."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Played charts: their data equals what the real chart renders, and they say what is not known of them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Where a chart comes from, in which order, and what is said if it comes from nowhere."""
 
-from __future__ import annotations
-
 import hashlib
 import tarfile
 from pathlib import Path

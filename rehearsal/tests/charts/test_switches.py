@@ -1,7 +1,5 @@
 """Values of played charts: what each kind of switch does to the objects."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from typing import Any

@@ -10,6 +10,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,6 +64,26 @@ def start(folder: Path, *options: str) -> tuple[subprocess.Popen[bytes], Cloud]:
     return process, Cloud(keys.Account(url, keys.read(folder / "keys.json")))
 
 
+@contextmanager
+def running(folder: Path, *options: str) -> Iterator[Cloud]:
+    """A cloud of its own, which ends with the block."""
+    process, made = start(folder, *options)
+    try:
+        yield made
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def as_user(cloud: Cloud, patch: pytest.MonkeyPatch) -> None:
+    """Credentials and endpoint as a user sets them, and nothing of the machine's own."""
+    for name in [each for each in os.environ if each.startswith("AWS_")]:
+        patch.delenv(name)
+    nothing = dict.fromkeys(("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"), os.devnull)
+    for name, value in (cloud.account.variables | nothing).items():
+        patch.setenv(name, value)
+
+
 def until(true: Callable[[], bool]) -> None:
     """Wait for a condition, and fail when it does not come."""
     deadline = time.monotonic() + PATIENCE_SECONDS
@@ -83,19 +104,15 @@ def refused(call: Callable[..., Any], code: str, words: str = "", **arguments: A
 @pytest.fixture(scope="session")
 def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
     """A cloud on its own: EKS finishes by itself."""
-    process, running = start(tmp_path_factory.mktemp("cloud"), "--alone")
-    yield running
-    process.terminate()
-    process.wait(10)
+    with running(tmp_path_factory.mktemp("cloud"), "--alone") as made:
+        yield made
 
 
 @pytest.fixture(scope="session")
 def led_cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
     """A cloud whose EKS waits for a supervisor's word."""
-    process, running = start(tmp_path_factory.mktemp("led-cloud"))
-    yield running
-    process.terminate()
-    process.wait(10)
+    with running(tmp_path_factory.mktemp("led-cloud")) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

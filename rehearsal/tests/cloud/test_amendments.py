@@ -1,7 +1,5 @@
 """Whether everything that is changed about moto is put in place."""
 
-from __future__ import annotations
-
 import pkgutil
 from importlib import import_module
 

@@ -1,7 +1,5 @@
 """Capacity blocks under a clock, and tags of images that do not move."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Whose a bucket is, and what a key that is disabled or doomed stops: S3, EBS, FSx, EKS (LF03, LF11)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Pull through cache rules of ECR, which moto does not have: each call, and what ECR says to it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """EFS beyond what the provider's types ask: interfaces of mount targets, policies, throughput."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Clusters: what CreateCluster refuses, what EKS makes around a cluster, updates, deletion."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

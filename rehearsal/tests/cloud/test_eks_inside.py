@@ -1,7 +1,5 @@
 """Node groups, add-ons, access entries and pod identities of a cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

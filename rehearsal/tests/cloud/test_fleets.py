@@ -1,7 +1,5 @@
 """What Karpenter asks an account for: fleets, EKS' images, profiles below a path, messages that take their time."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

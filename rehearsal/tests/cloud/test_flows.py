@@ -1,7 +1,5 @@
 """Flow logs: who may deliver them, and where to. Each of these passes on plain moto."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

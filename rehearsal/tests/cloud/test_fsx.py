@@ -1,7 +1,5 @@
 """FSx for Lustre: sizes and tiers, network, life cycle, updates."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

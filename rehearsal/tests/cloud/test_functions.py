@@ -1,7 +1,5 @@
 """Lambda: what a function is told to log comes back, and what an account has is counted."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections.abc import Iterator

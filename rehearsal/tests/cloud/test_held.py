@@ -1,7 +1,5 @@
 """On-Demand Capacity Reservations that an account makes: what they take, who starts in them, how they end."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

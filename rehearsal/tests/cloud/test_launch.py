@@ -1,7 +1,5 @@
 """Launch templates, instances and placement groups: what a node group's controller asks EC2 for, and what it gets."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

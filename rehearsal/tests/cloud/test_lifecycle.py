@@ -1,7 +1,5 @@
 """EKS under a supervisor: what it sees, what it reports, and how Describe follows."""
 
-from __future__ import annotations
-
 import urllib.error
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """What FSx tells CloudWatch by itself: a data point of each OST and minute, while the file system is there."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """VPC parts: what EC2 refuses to make, and what it refuses to delete. Each of these passes on plain moto."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

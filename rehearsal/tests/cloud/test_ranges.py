@@ -1,7 +1,5 @@
 """Further ranges of a VPC."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

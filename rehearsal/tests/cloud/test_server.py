@@ -1,7 +1,5 @@
 """The server itself: identity, ids, faults, counters, unknown operations, threads."""
 
-from __future__ import annotations
-
 import re
 import urllib.error
 import urllib.request

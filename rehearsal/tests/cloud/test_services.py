@@ -1,7 +1,5 @@
 """KMS, S3, IAM and Logs: the members moto drops and the refusals it lacks."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Who has no key of the account is not answered: not by AWS' operations, not by the rehearsal's own routes."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What the account tells about itself before anything is made: quotas, reservations, versions, images, offerings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """A whole cluster made and unmade by hand: the account is as it was, and a wrong order is refused on the way."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rehearsal.tests.cloud.conftest import Cloud, refused, until

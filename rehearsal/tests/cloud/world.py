@@ -1,7 +1,5 @@
 """What most of these tests stand on: roles, a network in two zones, clusters; and the way back."""
 
-from __future__ import annotations
-
 import base64
 import json
 from dataclasses import dataclass

@@ -1,6 +1,5 @@
 """One control plane for all tests of this package, beside an AWS stand-in of its own."""
 
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from rehearsal import keys, places
+from rehearsal import keys
 from rehearsal.cluster import ControlPlane
 from rehearsal.kube.client import Kube
-from rehearsal.processes import Process
+from rehearsal.tests.cloud.conftest import running
 from rehearsal.toolchain import Tools, ensure
 
 REGION, CLUSTER = "us-east-1", "trial"
@@ -48,19 +47,8 @@ def tools() -> Tools:
 @pytest.fixture(scope="session")
 def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[keys.Account]:
     """An AWS stand-in that finishes EKS's work by itself."""
-    directory = tmp_path_factory.mktemp("cloud")
-    port_file = directory / "port"
-    argv = [sys.executable, "-m", "rehearsal.cloud", "--alone", "--port-file", str(port_file)]
-    argv += ["--keys", str(directory / "keys.json")]
-    process = Process("cloud", argv, log=directory / "log", cwd=places.CODE)
-    process.start()
-    try:
-        eventually(lambda: port_file.exists() or not process.running())
-        assert process.running(), process.last_words()
-        url = f"http://127.0.0.1:{port_file.read_text().strip()}"
-        yield keys.Account(url, keys.read(directory / "keys.json"))
-    finally:
-        process.stop()
+    with running(tmp_path_factory.mktemp("cloud"), "--alone") as made:
+        yield made.account
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from botocore.signers import RequestSigner
 from rehearsal.cluster import awsauth
 from rehearsal.cluster.access import SETTLING, Access, RefusedError, UnansweredError, decode, same_principal
 from rehearsal.keys import Account, Keys
-from rehearsal.tests.cloud.conftest import Cloud, start
+from rehearsal.tests.cloud.conftest import Cloud, running
 
 ACCOUNT = "123456789012"
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/platform/Deployer"
@@ -33,10 +33,8 @@ LONG_AGO = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 
 @pytest.fixture(scope="module")
 def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
-    process, running = start(tmp_path_factory.mktemp("cloud"))
-    yield running
-    process.terminate()
-    process.wait(10)
+    with running(tmp_path_factory.mktemp("cloud")) as made:
+        yield made
 
 
 def now() -> datetime.datetime:

@@ -1,7 +1,5 @@
 """Functions that answer on ports of simulated pods: pages, refusals, one thread for all."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 

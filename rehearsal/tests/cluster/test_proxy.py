@@ -1,7 +1,5 @@
 """The cluster's proxy: simulated pods, real processes, tunnels, and what is refused."""
 
-from __future__ import annotations
-
 import http.client
 import socket
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A wait ends at once when a part of the rehearsal died, and when the disk is full."""
 
-from __future__ import annotations
-
 import shutil
 import signal
 import sys

@@ -1,7 +1,5 @@
 """What people type at kubectl and a kubelet would answer (B7): answered, or refused in a sentence."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

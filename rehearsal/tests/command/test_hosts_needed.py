@@ -1,7 +1,5 @@
 """A stack with racked hosts says what the machine lacks for them before anything is started."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a person types to load and break a rehearsal, and what is refused."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from types import SimpleNamespace

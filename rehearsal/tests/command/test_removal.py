@@ -1,7 +1,5 @@
 """Which destroy a stack gets: the plain one, or one that first drops what was in a cluster that is gone."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field

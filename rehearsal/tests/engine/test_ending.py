@@ -1,7 +1,5 @@
 """What a preview says of jobs that a change ends."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -24,17 +23,11 @@ from rehearsal.engine.state import Pending
 from rehearsal.engine.workspace import open_workspace
 from rehearsal.processes import tree
 from rehearsal.tests.engine.conftest import Trial
+from rehearsal.tests.inside.account import until
 
 pytestmark = pytest.mark.engine
 ITEM = "drawer:index:Item"
 PATIENCE = 60.0
-
-
-def until(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, f"waited {PATIENCE:.0f} s for {what}"
-        time.sleep(0.05)
 
 
 def in_drawer(trial: Trial) -> Callable[[Pending, Surroundings], list[str]]:
@@ -55,7 +48,7 @@ def kill_while_second_is_made(trial: Trial) -> None:
 
 
 def _kill_engine_when(trial: Trial, parent: int) -> None:
-    until(lambda: "second" in trial.items(), "the second item")
+    until(lambda: "second" in trial.items(), PATIENCE, "the second item")
     for pid in tree(parent):
         # A process may end while it is looked at.
         with suppress(OSError):
@@ -185,7 +178,7 @@ def test_an_interrupt_ends_what_is_in_flight_and_leaves_no_lock(trial: Trial) ->
     assert main is not None
 
     def interrupt() -> None:
-        until(lambda: "second" in trial.items(), "the second item")
+        until(lambda: "second" in trial.items(), PATIENCE, "the second item")
         signal.pthread_kill(main, signal.SIGINT)
 
     threading.Thread(target=interrupt, daemon=True).start()
@@ -204,10 +197,10 @@ def test_nothing_outlives_the_process_that_ran_the_engine(trial: Trial, tmp_path
     )
     arguments = list(map(str, (trial.engine.cli, trial.root, trial.site.logs, trial.engine.config_file)))
     runner = subprocess.Popen([sys.executable, "-c", code, *arguments], env=dict(trial.engine.env), cwd=places.CODE)
-    until(lambda: "second" in trial.items(), "the second item")
+    until(lambda: "second" in trial.items(), PATIENCE, "the second item")
     runner.kill()
     runner.wait()
-    until(lambda: not _engines(trial), "the engine and its plugins to end")
+    until(lambda: not _engines(trial), PATIENCE, "the engine and its plugins to end")
 
 
 def _engines(trial: Trial) -> list[str]:

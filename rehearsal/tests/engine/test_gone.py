@@ -1,7 +1,5 @@
 """What the account has lost behind a stack's back is named by kind and name."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A damaged state is named with what lies beside it, and its newest backup takes its place on request."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A wait says for what (B7): "0 of 2 pods, no node has room", and not a name and seconds only."""
 
-from __future__ import annotations
-
 import io
 import json
 import time

@@ -1,7 +1,5 @@
 """Where a person looks in a rehearsed cluster, and which alerts are told."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,11 +1,7 @@
 """An AWS account on the stand-in, furnished step by step through the public API, as a program would."""
 
-from __future__ import annotations
-
 import base64
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -14,8 +10,8 @@ from typing import Any
 
 import yaml
 
-from rehearsal import keys
 from rehearsal.images.identity import SETTLING
+from rehearsal.tests.cloud.conftest import start
 
 REGION = "us-west-2"
 ZONE = f"{REGION}a"
@@ -37,14 +33,8 @@ class Account:
     """The stand-in as a process of its own, and what was made in it."""
 
     def __init__(self, directory: Path) -> None:
-        port_file = directory / "port"
-        with (directory / "cloud.log").open("w") as log:
-            command = [sys.executable, "-m", "rehearsal.cloud", "--port-file", str(port_file)]
-            command += ["--keys", str(directory / "keys.json")]
-            self.process = subprocess.Popen(command, stdout=log, stderr=log)
-        port = until(lambda: port_file.exists() and port_file.read_text().strip(), 30, "the AWS stand-in starts")
-        self.own = keys.Account(f"http://127.0.0.1:{port}", keys.read(directory / "keys.json"))
-        self.url = self.own.url
+        self.process, cloud = start(directory)
+        self.own, self.url = cloud.account, cloud.url
         self.ec2, self.eks, self.iam, self.fsx, self.s3 = (
             self.own.client(name, REGION) for name in ("ec2", "eks", "iam", "fsx", "s3")
         )

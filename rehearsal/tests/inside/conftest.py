@@ -1,7 +1,5 @@
 """One account with one real control plane and its effects, shared by the engine tests of this package."""
 
-from __future__ import annotations
-
 import base64
 import threading
 from collections.abc import Iterable, Iterator

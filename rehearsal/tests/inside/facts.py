@@ -1,7 +1,5 @@
 """Hand-made facts for the quick tests: machines from EC2's data, hosts, security groups."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rehearsal.cloud.offerings import load_lazily

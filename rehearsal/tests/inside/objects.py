@@ -1,7 +1,5 @@
 """Pods and a store of objects for the quick tests of the kubelet."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

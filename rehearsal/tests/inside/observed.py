@@ -1,7 +1,5 @@
 """Objects of a small monitoring stack, as kube-prometheus-stack makes them, and a program that counts for it."""
 
-from __future__ import annotations
-
 import json
 import threading
 from typing import Any

@@ -1,7 +1,5 @@
 """One node without a cluster: a world of plain objects in which programs of its pods run, and orders are real."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """EKS add-ons: defaults, configuration values, tolerations."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

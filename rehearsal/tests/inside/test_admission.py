@@ -1,7 +1,5 @@
 """Which pods a kubelet takes."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Simulated processes that answer HTTP: what their pod's ports accept, what probes hear, what is left behind."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

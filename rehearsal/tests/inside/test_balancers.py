@@ -1,7 +1,5 @@
 """Load balancers that EKS' controller makes of Services: which, with what, and that they go."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """kube-webhook-certgen: the certificate it makes, what it tells the API server, what it refuses."""
 
-from __future__ import annotations
-
 import base64
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Jobs that charts have helm run: what they do to the cluster."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

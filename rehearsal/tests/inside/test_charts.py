@@ -1,7 +1,5 @@
 """Charts: what they render from values, and which values they do not know."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Environment, probes, restarts, statuses and addresses of pods."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Copies from S3: whose the bucket is, which key it has, and what the role of the pod holds (LF03, LF11)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,19 +48,10 @@ def copied(cloud: Cloud, role: str, tmp_path: Path, rights: list[dict[str, Any]]
     document = json.dumps({"Version": "2012-10-17", "Statement": rights})
     cloud.client("iam").put_role_policy(RoleName="copier", PolicyName="read", PolicyDocument=document)
     world: Any = SimpleNamespace(aws=Aws(cloud.account, REGION), contents=Contents(tmp_path / "contents"))
-    launch = Launch(
-        world=world,
-        pod={"metadata": {"name": "p", "namespace": "ns"}, "spec": {}},
-        spec={},
-        node="n",
-        command=["aws"],
-        args=["s3", "sync", f"s3://{bucket}/llama", "/models/llama", "--no-progress"],
-        env={},
-        mounts=[Mount("/models", "csi:fsx:fs-1", "models", name="shared")],
-        directory=tmp_path,
-        wake=lambda: None,
-        now=0.0,
-    )
+    pod = {"metadata": {"name": "p", "namespace": "ns"}, "spec": {}}
+    args = ["s3", "sync", f"s3://{bucket}/llama", "/models/llama", "--no-progress"]
+    mounts = [Mount("/models", "csi:fsx:fs-1", "models", name="shared")]
+    launch = Launch(world, pod, {}, "n", ["aws"], args, {}, mounts, tmp_path, print, 0.0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(identity, "of", lambda _: identity.Identity(role))
         ended = s3sync.run(launch).exited(1e9)

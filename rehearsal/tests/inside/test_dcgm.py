@@ -1,7 +1,5 @@
 """dcgm-exporter's page: its list of counters, labels of who holds a GPU, and what failures leave of it."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

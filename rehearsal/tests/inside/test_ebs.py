@@ -1,7 +1,5 @@
 """Volumes of claims: what the EBS driver's controller makes of a claim and of a released volume."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

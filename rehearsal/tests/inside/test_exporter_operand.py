@@ -1,7 +1,5 @@
 """What the GPU operator makes for its exporter: environment, list of counters, Service and ServiceMonitor."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The text of metrics, as the client library's parser reads it."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

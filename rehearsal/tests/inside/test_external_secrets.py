@@ -1,7 +1,5 @@
 """The controller of External Secrets: what is due, what Secrets Manager gives whom, and what templates make of it."""
 
-from __future__ import annotations
-
 import hashlib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Failures ordered of a cluster that runs: what its nodes, pods and exporters show, and that it goes when healed."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """The kinds of failure: all of the sources' table, and what each does to what is shown."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """How Traefik's and cert-manager's containers become processes of this machine: nothing off loopback, nothing lost."""
 
-from __future__ import annotations
-
 import ipaddress
 import socket
 from pathlib import Path

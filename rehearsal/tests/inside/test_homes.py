@@ -1,7 +1,5 @@
 """What keeps a directory of EFS from being mounted."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Which image of the stock does what, and how command lines are read."""
 
-from __future__ import annotations
-
 import hashlib
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Each rule that keeps an instance from becoming a node, broken once."""
 
-from __future__ import annotations
-
 import base64
 from typing import Any
 

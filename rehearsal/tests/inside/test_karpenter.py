@@ -1,7 +1,5 @@
 """Karpenter's own controller, with the account of the rehearsal: nodes come for pods that wait, and go without them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

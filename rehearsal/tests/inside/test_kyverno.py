@@ -1,7 +1,5 @@
 """Kyverno, played: whose signature an image has, what is refused for it, and about what the API server asks (Y09)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any

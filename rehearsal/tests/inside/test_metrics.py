@@ -1,7 +1,5 @@
 """metrics-server: what nodes and pods use, whom it tells, and when its API counts as there."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """GPUs cut by MIG: what label, manager, plugin and feature discovery make of each other (K09, KJ24, KJ25)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

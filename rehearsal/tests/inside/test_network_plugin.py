@@ -1,7 +1,5 @@
 """A node is not ready before the VPC CNI runs on it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """nginx before a neighbour in its pod: what it reads, what it says where it cannot, whom probes and callers reach."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from dataclasses import replace

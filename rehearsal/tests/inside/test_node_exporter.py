@@ -1,7 +1,5 @@
 """node_exporter's page: what a node has, which collectors its flags leave on, and what failures change."""
 
-from __future__ import annotations
-
 import os
 import re
 import time

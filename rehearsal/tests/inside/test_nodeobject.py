@@ -1,7 +1,5 @@
 """What a node says of itself: capacity, labels, taints."""
 
-from __future__ import annotations
-
 import pytest
 
 from rehearsal.devices import gpus

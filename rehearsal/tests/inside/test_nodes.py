@@ -1,7 +1,5 @@
 """Node groups become nodes, or do not, as their account lets them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any

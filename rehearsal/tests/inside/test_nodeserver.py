@@ -1,7 +1,5 @@
 """What kubelets tell of their node and its containers, and to whom."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """A monitoring stack of the real binaries over simulated pods: scraping, rules, alerts, metrics for autoscalers."""
 
-from __future__ import annotations
-
 import subprocess
 from functools import partial
 from pathlib import Path

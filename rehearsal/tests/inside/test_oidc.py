@@ -1,7 +1,5 @@
 """The stand-in for an issuer of OpenID Connect, as its specifications have it, and the image that asks it."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import http.client

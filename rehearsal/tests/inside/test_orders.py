@@ -1,7 +1,5 @@
 """Orders of a rehearsal that runs: loads that replace each other and are shared out, failures that are kept."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Where the VPC CNI takes addresses of pods from, and how many a node has, by its variables."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

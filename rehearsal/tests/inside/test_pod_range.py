@@ -1,7 +1,5 @@
 """Pods get addresses of the subnet that the ENIConfig of their node's zone names, and none where there is none."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from ipaddress import ip_address, ip_network

@@ -1,7 +1,5 @@
 """Real processes in containers: their files, volumes they share, and what is left of them."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable, Iterator
 from pathlib import Path

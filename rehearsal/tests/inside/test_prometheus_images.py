@@ -1,7 +1,5 @@
 """Prometheus, Alertmanager and their reloaders by themselves: real processes in pods, without a control plane."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """An image that no registry has: what a pod shows while it is pulled in vain, and that it starts once it is there."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A machine becomes a node with everything a kubelet makes for it, whatever happens to the API server meanwhile."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

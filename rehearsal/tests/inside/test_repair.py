@@ -1,7 +1,5 @@
 """Which nodes automatic repair takes, and what it does to them (LF13)."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 

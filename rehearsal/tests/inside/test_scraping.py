@@ -1,7 +1,5 @@
 """Configurations of Prometheus and Alertmanager as processes on this machine read them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

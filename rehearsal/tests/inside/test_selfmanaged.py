@@ -1,7 +1,5 @@
 """What an instance that no node group has says of itself in its user data."""
 
-from __future__ import annotations
-
 from rehearsal.eks.api.published import published
 from rehearsal.eks.selfmanaged import _ami_type
 from rehearsal.kubelet import nodeobject

@@ -1,7 +1,5 @@
 """GPUs that pods take turns on: what configurations of the plugin and a node's label make of each other (K04, KJ26)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -54,21 +52,7 @@ class Node:
             pod = {"metadata": {"name": operand.name, "namespace": "gpu-operator"}, "spec": made}
             env = {each["name"]: each["value"] for each in spec["env"]}
             mounts = [Mount(each["mountPath"], "v", name=each["name"]) for each in spec.get("volumeMounts") or []]
-            starts[operand.key](
-                Launch(
-                    world=world,
-                    pod=pod,
-                    spec=spec,
-                    node=host.node,
-                    command=(),
-                    args=(),
-                    env=env,
-                    mounts=mounts,
-                    directory=directory,
-                    wake=lambda: None,
-                    now=0.0,
-                )
-            )
+            starts[operand.key](Launch(world, pod, spec, host.node, (), (), env, mounts, directory, print, 0.0))
 
     def _find(self, store: str, name: str, namespace: str | None = None) -> dict[str, Any] | None:
         if store == "nodes":

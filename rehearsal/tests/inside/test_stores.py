@@ -1,7 +1,5 @@
 """Whose credentials a process in a pod has, and what stores that are not AWS' answer it."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Mapping
 from dataclasses import replace
@@ -61,19 +59,9 @@ def launch(tmp_path: Path, env: Mapping[str, str], args: list[str], **more: Any)
         find=lambda _store, name, _namespace: {"data": data} if name == "own" else None,
     )
     vars(world).update(more)
-    return Launch(
-        world=world,
-        pod={"metadata": {"name": "p", "namespace": "ns"}, "spec": {}},
-        spec={},
-        node="n",
-        command=["aws"],
-        args=args,
-        env=env,
-        mounts=[Mount("/models", "local:/mnt/shared", "models", name="shared")],
-        directory=tmp_path,
-        wake=lambda: None,
-        now=0.0,
-    )
+    pod = {"metadata": {"name": "p", "namespace": "ns"}, "spec": {}}
+    mounts = [Mount("/models", "local:/mnt/shared", "models", name="shared")]
+    return Launch(world, pod, {}, "n", ["aws"], args, env, mounts, tmp_path, print, 0.0)
 
 
 def copied(tmp_path: Path, env: Mapping[str, str], bucket: str = "models", **more: Any) -> tuple[str, dict[str, int]]:

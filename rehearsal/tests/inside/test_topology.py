@@ -1,7 +1,5 @@
 """The topology manager's admission, by policy and scope."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from types import SimpleNamespace
 from typing import Any

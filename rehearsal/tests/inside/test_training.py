@@ -1,7 +1,5 @@
 """Gangs through the real Volcano and training operator."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

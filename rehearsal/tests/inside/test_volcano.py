@@ -1,7 +1,5 @@
 """Volcano from its own chart: its roles, the certificate its hook makes, and webhooks that refuse in its words."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What volumes wait for, and what keeps Lustre from being mounted."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """A rehearsed kubectl or operator is a real program on this machine: a pod's words do not lead it out of the pod."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """The queue behind the kubelet and the tasks."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator

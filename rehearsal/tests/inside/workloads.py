@@ -1,7 +1,5 @@
 """Kubernetes objects of a small training and inference stack, as the tests' own program would make them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rehearsal.toolchain import versions

@@ -1,7 +1,5 @@
 """An API server in memory, as far as Katib's reconcilers ask it, and a trial's job that is played by a function."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 from collections.abc import Callable, Mapping

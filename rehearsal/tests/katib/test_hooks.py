@@ -1,7 +1,5 @@
 """Katib's webhooks and collector: what they refuse, what they put into pods, and what a log says (R02)."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from typing import Any
 

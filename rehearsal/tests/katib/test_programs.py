@@ -1,7 +1,5 @@
 """Katib's programs as a kubelet starts them: what they need, what they serve, and what they end for (R02)."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Callable
@@ -82,8 +80,7 @@ class Started:
             find=lambda *_: {"kind": "ConfigMap", "data": self._files},
         )
         for module in (controller, algorithms):
-            monkeypatch.setattr(module, "write_kubeconfig", lambda *_: directory)
-            monkeypatch.setattr(module.Kube, "from_kubeconfig", lambda _: api)
+            monkeypatch.setattr(module, "client", lambda _: api)
 
     def launch(self, image: str, argv: list[str], env: dict[str, str] | None = None, *mounts: Mount) -> Launch:
         volume = {"name": "config", "configMap": {"name": "katib-config"}}

@@ -1,7 +1,5 @@
 """Katib's reconcilers together: from an Experiment to trials, what they came to, and the end (R02, R05)."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Drives the kubernetes plugin as the engine does, in this process: check, diff, create or update or replace."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """The client against a real API server."""
 
-from __future__ import annotations
-
 import stat
 import threading
 import time
@@ -10,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rehearsal.kube.client import ApiError, Kube, Unreachable
-from rehearsal.tests.kube.control_plane import ADMIN, NOBODY, ControlPlane
+from rehearsal.tests.kube.control_plane import ControlPlane
 
 pytestmark = pytest.mark.engine
 
@@ -125,10 +123,10 @@ def test_credential_command_gets_its_environment_and_is_asked_once(control_plane
         f"""echo run >> {tmp_path}/runs
 echo "$KUBERNETES_EXEC_INFO" > {tmp_path}/info
 expires='"expirationTimestamp":"2999-01-01T00:00:00Z"'
-echo '{{"kind":"ExecCredential","status":{{"token":"'$PRINCIPAL'-token",'$expires'}}}}'
+echo '{{"kind":"ExecCredential","status":{{"token":"'$TOKEN'",'$expires'}}}}'
 """,
     )
-    client = executable(control_plane, command, env=[{"name": "PRINCIPAL", "value": "admin"}])
+    client = executable(control_plane, command, env=[{"name": "TOKEN", "value": control_plane.token("admin")}])
     threads = [threading.Thread(target=client.list, args=("v1", "Namespace")) for _ in range(8)]
     for thread in threads:
         thread.start()
@@ -144,7 +142,7 @@ def test_credential_command_runs_again_when_the_token_expired_or_was_refused(
 ) -> None:
     command = script(
         tmp_path / "credentials",
-        f"""if [ -e {tmp_path}/again ]; then token={ADMIN}; else token=stale; fi
+        f"""if [ -e {tmp_path}/again ]; then token={control_plane.token("admin")}; else token=stale; fi
 touch {tmp_path}/again
 echo '{{"status":{{"token":"'$token'","expirationTimestamp":"2001-01-01T00:00:00Z"}}}}'
 """,
@@ -180,8 +178,8 @@ def test_refused_token_names_whose_it_was(control_plane: ControlPlane, tmp_path:
 
 
 def test_forbidden_names_the_user(control_plane: ControlPlane) -> None:
-    client = Kube.from_kubeconfig(control_plane.kubeconfig(token=NOBODY))
-    with pytest.raises(ApiError, match='User "nobody" cannot list'):
+    client = Kube.from_kubeconfig(control_plane.kubeconfig(token=control_plane.token("nobody")))
+    with pytest.raises(ApiError, match='User "system:serviceaccount:default:nobody" cannot list'):
         client.patient(5).list("v1", "Secret")
     client.close()
 

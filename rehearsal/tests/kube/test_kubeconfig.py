@@ -1,7 +1,5 @@
 """What a kubeconfig may look like, and what is said about one that cannot be used."""
 
-from __future__ import annotations
-
 import gc
 import json
 import select

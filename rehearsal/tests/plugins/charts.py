@@ -1,7 +1,5 @@
 """Chart directories that tests make."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

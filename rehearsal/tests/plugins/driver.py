@@ -1,7 +1,5 @@
 """Drives a provider plugin over real gRPC, as the engine does."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from concurrent import futures
 from contextlib import contextmanager

@@ -1,14 +1,6 @@
-"""Objects that the tests of the kubernetes plugin give it, and the engine's side of one provider."""
+"""Objects that the tests of the kubernetes plugin give it."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from typing import Any
-
-import pytest
-
-from rehearsal.tests.kube.control_plane import ControlPlane
-from rehearsal.tests.kube.engine import Stack
 
 CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
 DEPLOYMENT = "kubernetes:apps/v1:Deployment"
@@ -16,13 +8,6 @@ NAMESPACE = "kubernetes:core/v1:Namespace"
 SECRET = "kubernetes:core/v1:Secret"
 SERVICE = "kubernetes:core/v1:Service"
 JOB = "kubernetes:batch/v1:Job"
-
-
-@pytest.fixture
-def stack(control_plane: ControlPlane) -> Iterator[Stack]:
-    made = Stack(control_plane.kubeconfig())
-    yield made
-    made.destroy()
 
 
 def config_map(namespace: str, **data: str) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """command:remote:Command against rehearsed hosts, driven as the engine drives it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

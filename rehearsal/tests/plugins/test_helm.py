@@ -1,12 +1,9 @@
 """Helm releases against a real API server, with a chart of the tests' own."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,12 +15,11 @@ from rehearsal.charts.chart import ChartError
 from rehearsal.charts.rendered import HelmChart
 from rehearsal.kube.client import Kube
 from rehearsal.plugins.kubernetes.helm_store import Record, Store
+from rehearsal.tests.inside.account import until
 from rehearsal.tests.kube.control_plane import ControlPlane
 from rehearsal.tests.kube.engine import Aborted, Stack
-from rehearsal.tests.kube.fixtures import control_plane, kube, namespace
 from rehearsal.tests.plugins.charts import written
 
-__all__ = ["control_plane", "kube", "namespace"]
 pytestmark = pytest.mark.engine
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
@@ -168,7 +164,7 @@ def test_skipped_definitions_fail_the_install_before_anything_is_made(stack: Sta
             "metadata": {"name": "widgets.chart.example.com"},
         }
     )
-    _until(lambda: not _served(kube))
+    until(lambda: not _served(kube), 60, "the kind is served no longer")
     fresh = Stack(stack.plugin._need()[0].settings.kubeconfig)
     with pytest.raises(Aborted, match=r'no matches for kind "Widget".*ensure CRDs are installed first'):
         fresh.up(RELEASE, "w", {**release(namespace, maps=["a"]), "skipCrds": True})
@@ -179,13 +175,6 @@ def test_skipped_definitions_fail_the_install_before_anything_is_made(stack: Sta
 def _served(kube: Kube) -> bool:
     groups = kube.call("GET", "/apis")["groups"]
     return "chart.example.com" in {group["name"] for group in groups}
-
-
-def _until(reached: Any) -> None:
-    deadline = time.monotonic() + 20
-    while not reached():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 def test_what_the_chart_refuses_fails_in_the_preview(stack: Stack, namespace: str) -> None:

@@ -1,7 +1,5 @@
 """What a hook's annotations say."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rehearsal.plugins.kubernetes.helm_hooks import events, policies, weight

@@ -1,7 +1,5 @@
 """What Helm does around a release's objects: hooks, definitions, checks before anything is done, rollback."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import time
@@ -16,10 +14,8 @@ from rehearsal.kube.client import ApiError, Kube
 from rehearsal.plugins.kubernetes.helm_store import Store
 from rehearsal.tests.kube.control_plane import ControlPlane
 from rehearsal.tests.kube.engine import Aborted, Stack
-from rehearsal.tests.kube.fixtures import control_plane, kube, namespace
 from rehearsal.tests.plugins.charts import written
 
-__all__ = ["control_plane", "kube", "namespace"]
 engine = pytest.mark.engine
 
 RELEASE = "kubernetes:helm.sh/v3:Release"

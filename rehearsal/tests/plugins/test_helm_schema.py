@@ -1,7 +1,5 @@
 """What is wrong with an object by the schema that an API server publishes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What the kubernetes plugin calls a change, and which changes replace."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,10 +1,6 @@
 """A small program through the real engine, the language host and the kubernetes plugin, on a real API server."""
 
-from __future__ import annotations
-
 import json
-import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,9 +14,8 @@ from rehearsal.engine import home
 from rehearsal.engine.installed import Official, official
 from rehearsal.kube.client import Kube
 from rehearsal.tests.kube.control_plane import ControlPlane
-from rehearsal.tests.kube.fixtures import control_plane, kube
+from rehearsal.toolchain import ensure
 
-__all__ = ["control_plane", "kube"]
 pytestmark = pytest.mark.engine
 
 PROGRAM = """
@@ -93,10 +88,8 @@ class Engine:
     """The CLI on one stack of the program; `parts` are installed plugins to use in place of the stand-ins."""
 
     def __init__(self, directory: Path, kubeconfig: str, parts: Official | None) -> None:
-        pulumi = shutil.which("pulumi", path=os.environ.get("GPUCLUSTER_TEST_BIN", os.environ["PATH"]))
-        assert pulumi is not None, "pulumi is neither in GPUCLUSTER_TEST_BIN nor on PATH: build the toolchain first"
         site = places.SiteDirectory(directory / "site")
-        self._home = home.prepare(site, Path(pulumi), "http://127.0.0.1:1", official=parts)
+        self._home = home.prepare(site, ensure(["pulumi"])["pulumi"], "http://127.0.0.1:1", official=parts)
         self._program = directory / "program"
         self._program.mkdir()
         (self._program / "Pulumi.yaml").write_text("name: kube\nruntime: python\n")

@@ -1,7 +1,5 @@
 """The kubernetes plugin against a real API server: what it waits for, and what it says when that does not come."""
 
-from __future__ import annotations
-
 import re
 import threading
 import time
@@ -12,7 +10,6 @@ import pytest
 from rehearsal.kube.client import Kube
 from rehearsal.plugins.kubernetes.polled import ClaimAwaiter
 from rehearsal.tests.kube.engine import Aborted, Stack
-from rehearsal.tests.kube.fixtures import control_plane, kube, namespace
 from rehearsal.tests.plugins.kubernetes_objects import (
     DEPLOYMENT,
     JOB,
@@ -20,10 +17,8 @@ from rehearsal.tests.plugins.kubernetes_objects import (
     crd,
     deployment,
     job,
-    stack,
 )
 
-__all__ = ["control_plane", "kube", "namespace", "stack"]
 pytestmark = pytest.mark.engine
 
 

@@ -1,7 +1,5 @@
 """Field managers: what the kubernetes plugin takes over, and what it leaves to others (LF24)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Manifests that a program decodes before there is a cluster."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What the kubernetes plugin takes as an object, and what it makes of one before any cluster sees it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The kubernetes plugin against a real API server: what others changed, what stays secret, whose field it is."""
 
-from __future__ import annotations
-
 import base64
 from typing import Any
 
@@ -9,17 +7,14 @@ import pytest
 
 from rehearsal.kube.client import Kube
 from rehearsal.tests.kube.engine import Aborted, Stack
-from rehearsal.tests.kube.fixtures import control_plane, kube, namespace
 from rehearsal.tests.plugins.kubernetes_objects import (
     CONFIG_MAP,
     DEPLOYMENT,
     SECRET,
     config_map,
     deployment,
-    stack,
 )
 
-__all__ = ["control_plane", "kube", "namespace", "stack"]
 pytestmark = pytest.mark.engine
 
 

@@ -1,7 +1,5 @@
 """How long the kubernetes plugin waits, for what, and in which order things go."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

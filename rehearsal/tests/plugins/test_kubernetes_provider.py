@@ -1,7 +1,5 @@
 """The kubernetes plugin's provider: its arguments, which cluster it means, and one that is away."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """The kubernetes plugin against a real API server: one resource at a time, from its preview to its end."""
 
-from __future__ import annotations
-
 import re
 import threading
 import time
@@ -10,9 +8,8 @@ import pytest
 
 from rehearsal.kube.client import Kube
 from rehearsal.plugins.wire import encode
-from rehearsal.tests.kube.control_plane import NOBODY, ControlPlane
+from rehearsal.tests.kube.control_plane import ControlPlane
 from rehearsal.tests.kube.engine import Aborted, Resource, Stack
-from rehearsal.tests.kube.fixtures import control_plane, kube, namespace
 from rehearsal.tests.plugins.kubernetes_objects import (
     CONFIG_MAP,
     DEPLOYMENT,
@@ -21,10 +18,8 @@ from rehearsal.tests.plugins.kubernetes_objects import (
     config_map,
     crd,
     deployment,
-    stack,
 )
 
-__all__ = ["control_plane", "kube", "namespace", "stack"]
 pytestmark = pytest.mark.engine
 
 
@@ -240,6 +235,6 @@ def test_credentials_that_are_refused_fail_plainly_and_at_once_lf25(
 
 
 def test_a_user_without_rights_is_named(control_plane: ControlPlane, namespace: str) -> None:
-    stack = Stack(control_plane.kubeconfig(token=NOBODY))
-    with pytest.raises(Aborted, match='User "nobody" cannot'):
+    stack = Stack(control_plane.kubeconfig(token=control_plane.token("nobody")))
+    with pytest.raises(Aborted, match='User "system:serviceaccount:default:nobody" cannot'):
         stack.up(CONFIG_MAP, "cm", config_map(namespace, a="1"))

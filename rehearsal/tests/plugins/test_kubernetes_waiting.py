@@ -1,7 +1,5 @@
 """How the kubernetes plugin waits, on objects alone: no cluster, and a clock that the tests set."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

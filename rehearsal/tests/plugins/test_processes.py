@@ -1,7 +1,5 @@
 """The plugins as processes: how the engine starts them and how they end."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """What every plugin does alike."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

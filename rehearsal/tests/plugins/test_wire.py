@@ -1,7 +1,5 @@
 """Property values on the wire: what goes in comes out, and no secret is ever sent in clear."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A racked machine as its kubelet knows it, and what plugins offer of it."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 from typing import Any

@@ -1,11 +1,8 @@
 """What a site's hall does with an order of machines, and what it answers."""
 
-from __future__ import annotations
-
 import os
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +16,7 @@ from rehearsal.places import SiteDirectory
 from rehearsal.processes import Identity, StartError
 from rehearsal.racks import keeper
 from rehearsal.racks.keeper import HallKeeper
+from rehearsal.tests.inside.account import until
 
 FIRST = Machine("a", "10.20.0.1", "S1", memory_gib=256)
 
@@ -131,19 +129,12 @@ def test_a_machine_that_is_lost_is_named_and_the_next_order_switches_it_on(
     for _ in range(2):
         assert kept._hall is not None
         kept._hall.hosts["a"].on = False  # type: ignore[misc]  # the fake's
-        until(lambda: len(keeper.shown(site)) == 2)
+        until(lambda: len(keeper.shown(site)) == 2, 60, "both machines are shown")
         assert keeper.shown(site)[1] == "off: a; another up switches on what the stack file names"
         keeper.place(site, [FIRST], {})
         assert log(kept)[-1] == "S1 on again"
-        until(lambda: len(keeper.shown(site)) == 1)
+        until(lambda: len(keeper.shown(site)) == 1, 60, "one machine is shown")
     assert log(kept).count("S1 on again") == 2
-
-
-def until(look: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
-    while not look():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_what_the_machine_lacks_is_answered_and_told(

@@ -1,12 +1,8 @@
 """Real machines of a hall: one whose namespaces are killed is named, and switched on by the next order."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,6 +12,7 @@ from rehearsal.metal.machine import Machine
 from rehearsal.places import SiteDirectory
 from rehearsal.racks import keeper
 from rehearsal.racks.keeper import HallKeeper
+from rehearsal.tests.inside.account import until
 
 pytestmark = pytest.mark.engine
 
@@ -36,13 +33,6 @@ def boots(site: SiteDirectory, name: str) -> list[int]:
     return found
 
 
-def until(look: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + 30
-    while not look():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.02)
-
-
 def test_killed_namespaces_are_a_machine_that_is_off(tmp_path: Path) -> None:
     if LACKING:
         pytest.skip(LACKING)
@@ -61,11 +51,11 @@ def test_killed_namespaces_are_a_machine_that_is_off(tmp_path: Path) -> None:
         first = boots(site, "b")
         assert len(keeper.shown(site)) == len(first) == 1
         os.kill(first[0], signal.SIGKILL)
-        until(lambda: len(keeper.shown(site)) == 2, "the hall to see it")
+        until(lambda: len(keeper.shown(site)) == 2, 60, "the hall to see it")
         assert keeper.shown(site)[1].startswith("off: b; ")
         other = boots(site, "a")
         keeper.place(site, MACHINES, {})
-        until(lambda: len(keeper.shown(site)) == 1, "the machine to be back")
+        until(lambda: len(keeper.shown(site)) == 1, 60, "the machine to be back")
         assert boots(site, "b") not in ([], first)
         assert boots(site, "a") == other, "who was on stays on"
     finally:

@@ -1,7 +1,5 @@
 """The nodes of racked machines that are on, and of those that are not."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Ports that pods get for themselves: what the operators make, what nodes offer, and how a kubelet attaches a pod."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """What Rook makes of a cluster, and what Ceph says of itself with it; volumes that its drivers make."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Snapshots of Ceph's volumes: what the controller and a driver's sidecar make of one, and a volume that shows it."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the doctor says of cables, from the recorded report with a change in it."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

@@ -3,8 +3,6 @@
 `reports/` is what infiniband-diags 44 printed of two DGX A100 and a port of storage on a switch with SHARP, in ibsim.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -4,8 +4,6 @@ Source: ibsim 0.10, net-examples, and ibsim/sim_net.c: a cable that only one end
 the two ends must have something in common; ibsim/sim_cmd.c: commands of its console.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ Sources: NVIDIA, DGX A100 and DGX H100/H200 user guides, network ports (devices 
 user manuals (ports, and that of the aggregation node behind the last); rdma-ndd(8) for what cards say.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """ibsim with a fabric, opensm on it, and the tools that look at it."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import re

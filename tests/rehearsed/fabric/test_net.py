@@ -1,7 +1,5 @@
 """A fabric as ibsim reads it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A bundle as the program sends it, put together from the files of node/host, with the variables of a GPU node."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One hall for the tests of this directory; each test racks machines of its own."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Rehearsed machines for the tests of host preparation, and commands on them over SSH."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -2,8 +2,6 @@
 its own, and on rehearsed hosts, whose `ip rule` is simulated.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

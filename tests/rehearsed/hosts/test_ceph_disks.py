@@ -1,7 +1,5 @@
 """Drives for Ceph: what is let through to Rook, what is wiped for it, and what nobody touches."""
 
-from __future__ import annotations
-
 import pytest
 
 from rehearsal.metal.hall import Hall, Host

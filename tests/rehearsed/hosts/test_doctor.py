@@ -1,7 +1,5 @@
 """The doctor asks rehearsed machines by the real ssh, over a real SSH server, and leaves them as they are."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from dataclasses import replace

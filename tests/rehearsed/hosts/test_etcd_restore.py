@@ -3,13 +3,10 @@
 The kubelet is played by a loop that starts etcd while its static pod's manifest is there, and ends it when it is not.
 """
 
-from __future__ import annotations
-
 import json
 import shlex
 import shutil
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -24,6 +21,7 @@ from components.metal.etcd_snapshots import CERTIFICATES, LOOK, SAVE
 from rehearsal.metal.hall import Hall, Host
 from rehearsal.metal.lacking import missing
 from rehearsal.metal.machine import Machine
+from rehearsal.tests.inside.account import until
 from rehearsal.toolchain import ensure
 
 from .racks import over_ssh
@@ -141,13 +139,6 @@ def play_kubelet(hall: Hall, host: Host) -> None:
     over_ssh(hall, host, f"nohup setsid bash -c {shlex.quote(KUBELET)} >/dev/null 2>&1 </dev/null & disown")
 
 
-def until(look: Callable[[], bool], what: str, seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not look():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.2)
-
-
 def members(hall: Hall, host: Host) -> set[str]:
     """Those that the host's own etcd counts to its cluster; empty while it does not answer for all of it."""
     done = over_ssh(hall, host, f"{CTL} endpoint health --cluster -w json && {CTL} member list -w json")
@@ -157,7 +148,7 @@ def members(hall: Hall, host: Host) -> set[str]:
 
 
 def agree(hall: Hall, host: Host) -> None:
-    until(lambda: members(hall, host) == set(NAMES), f"three members to agree, says {host.machine.name}")
+    until(lambda: members(hall, host) == set(NAMES), 60, f"three members to agree, says {host.machine.name}")
 
 
 def content(hall: Hall, host: Host) -> dict[str, str]:
@@ -227,7 +218,7 @@ def test_with_one_machine_lost_nothing_needs_to_be_restored(cluster: tuple[Hall,
     first, second, third = hosts.values()
     agree(hall, first)
     third.power_off()
-    until(lambda: over_ssh(hall, first, f"{CTL} put /registry/without-one goes-on").status == 0, "two to go on")
+    until(lambda: over_ssh(hall, first, f"{CTL} put /registry/without-one goes-on").status == 0, 60, "two to go on")
     second.power_off()
     alone = over_ssh(hall, first, f"{CTL} --command-timeout=3s put /registry/without-two goes-on")
     assert alone.status != 0

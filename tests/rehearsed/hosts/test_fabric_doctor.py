@@ -1,7 +1,5 @@
 """The doctor asks a rehearsed machine for the fabric by the real ssh; the tools there are the real ones, on ibsim."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What goes wrong on the way to a host and on it, and that the next run brings it to the same end."""
 
-from __future__ import annotations
-
 import threading
 import time
 

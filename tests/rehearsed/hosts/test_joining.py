@@ -1,7 +1,5 @@
 """Hosts become nodes of a real API server, with just what their preparation earned them."""
 
-from __future__ import annotations
-
 import base64
 import shutil
 from collections.abc import Callable, Iterator
@@ -17,7 +15,7 @@ from rehearsal.metal.cluster import STRATEGIC, Cluster, Plane
 from rehearsal.metal.hall import Hall, Host
 from rehearsal.metal.lacking import missing
 from rehearsal.metal.machine import Machine
-from rehearsal.tests.kube import control_plane as planes
+from rehearsal.tests.kube.control_plane import ControlPlane
 
 from .bundles import bundle
 from .racks import Prepared, gpu_node, over_ssh, prepare
@@ -61,12 +59,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Hall, Kube]
     """A hall whose hosts are answered by a real API server, and one control plane node made by the scripts."""
     if LACKING:
         pytest.skip(LACKING)
-    kubeconfig = tmp_path_factory.mktemp("plane") / "kubeconfig"
+    plane = ControlPlane(tmp_path_factory.mktemp("plane"))
+    kubeconfig = plane.admin_kubeconfig
     kubectl = shutil.which("kubectl")
     assert kubectl is not None
 
     def begin(_: Any) -> Plane:
-        kubeconfig.write_text(planes.shared().kubeconfig())
+        plane.start()
         return Plane(kubeconfig, Path(kubectl))
 
     hall = Hall(tmp_path_factory.mktemp("hall"), Cluster(begin).asked)
@@ -78,7 +77,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Hall, Kube]
     yield hall, with_client
     with_client.close()
     hall.stop()
-    planes.stop_shared()
+    plane.stop()
 
 
 def make_first(hall: Hall, invitations: str = f"gpu-a {TOKEN} worker -\n", leaving: str = "") -> Prepared:

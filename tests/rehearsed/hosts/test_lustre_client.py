@@ -1,7 +1,5 @@
 """The client of Lustre on a node: its parameters at each boot, and the layout that one machine gives to new files."""
 
-from __future__ import annotations
-
 import pytest
 
 from rehearsal.metal.hall import Hall

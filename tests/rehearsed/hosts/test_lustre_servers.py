@@ -1,8 +1,6 @@
 """Servers of Lustre: targets made once of the drives that are named for them, mounted in their order, never renumbered;
 and clients, which mount what these servers serve."""
 
-from __future__ import annotations
-
 import itertools
 import time
 from dataclasses import dataclass, field

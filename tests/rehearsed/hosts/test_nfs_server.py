@@ -1,7 +1,5 @@
 """The NFS server of homes: a pool made once of drives that are free, directories that machines of a site mount."""
 
-from __future__ import annotations
-
 import pytest
 
 from rehearsal.metal.hall import Hall, Host

@@ -1,7 +1,5 @@
 """The whole bundle on a host: what it changes, that it changes nothing twice, and that undoing takes it all back."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Mapping
 from typing import Any

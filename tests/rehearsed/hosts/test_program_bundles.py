@@ -1,7 +1,5 @@
 """What the program sends to a machine of the committed stack, on such a machine: every concern is done, and once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a host is refused for: one sentence that says what is wrong and what to do, and nothing changed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A mirror that asks who pulls: what a machine needs before kubeadm, containerd and the kubelet get an image (J16)."""
 
-from __future__ import annotations
-
 import base64
 import json
 

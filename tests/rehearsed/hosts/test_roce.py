@@ -1,7 +1,5 @@
 """RoCE: a machine's ports keep its packets from being dropped, now and whenever their driver loads anew."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

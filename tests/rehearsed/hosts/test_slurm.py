@@ -1,8 +1,6 @@
 """What the program sends to machines of a stack under Slurm, on such machines: daemons run, and the second time nothing
 is changed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 

@@ -5,8 +5,6 @@ systemctl is a script of these tests that starts the daemons as Debian's units d
 slurm.conf and gres.conf: a host has no control groups and no GPUs.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import time

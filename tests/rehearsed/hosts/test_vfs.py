@@ -1,7 +1,5 @@
 """Virtual functions: a machine's firmware is set once, and takes it up at a boot, which the sentence asks for."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

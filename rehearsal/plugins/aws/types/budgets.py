@@ -1,7 +1,5 @@
 """Cost budgets. Source: terraform-provider-aws internal/service/budgets/budget.go."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -96,7 +94,6 @@ def _look(obj: Object, found: Mapping[str, Any]) -> Mapping[str, Any]:
 
 ROWS: dict[str, Row] = {
     "aws:budgets/budget:Budget": Row(
-        service="budgets",
         create="create_budget",
         read="describe_budget -> Budget",
         key={"AccountId": "{accountId}", "BudgetName": "{name}"},

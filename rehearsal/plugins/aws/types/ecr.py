@@ -1,8 +1,6 @@
 """Image repositories. Sources: terraform-provider-aws internal/service/ecr; pulumi-aws pull request 2085 for the order
 in which lifecycle policies are replaced."""
 
-from __future__ import annotations
-
 from rehearsal.plugins.aws.account import CallError
 from rehearsal.plugins.aws.object import Object
 from rehearsal.plugins.aws.row import Autoname, Row, words
@@ -21,7 +19,6 @@ def _delete(obj: Object) -> None:
 
 ROWS: dict[str, Row] = {
     "aws:ecr/repository:Repository": Row(
-        service="ecr",
         create="create_repository -> repository",
         read="describe_repositories -> repositories[0]",
         delete=_delete,
@@ -42,7 +39,6 @@ ROWS: dict[str, Row] = {
         tags=calls({"resourceArn": "{repositoryArn}"}, read="list_tags_for_resource -> tags"),
     ),
     "aws:ecr/pullThroughCacheRule:PullThroughCacheRule": Row(
-        service="ecr",
         create="create_pull_through_cache_rule",
         read="describe_pull_through_cache_rules -> pullThroughCacheRules[0]",
         key={"ecrRepositoryPrefixes": "{ecrRepositoryPrefix}", "ecrRepositoryPrefix": "{ecrRepositoryPrefix}"},
@@ -52,7 +48,6 @@ ROWS: dict[str, Row] = {
         updates=(("update_pull_through_cache_rule", words("credentialArn customRoleArn")),),
     ),
     "aws:ecr/lifecyclePolicy:LifecyclePolicy": Row(
-        service="ecr",
         create="put_lifecycle_policy",
         read="get_lifecycle_policy",
         delete="delete_lifecycle_policy",

@@ -1,8 +1,6 @@
 """EFS. Sources: terraform-provider-aws internal/service/efs: file_system.go, mount_target.go, access_point.go,
 backup_policy.go, file_system_policy.go."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -67,7 +65,6 @@ def _no_backups(obj: Object) -> None:
 OF_SYSTEM = {"FileSystemId": "{fileSystemId}"}
 ROWS: dict[str, Row] = {
     "aws:efs/fileSystem:FileSystem": Row(
-        service="efs",
         create="create_file_system",
         read=_read,
         id="{FileSystemId}",
@@ -85,7 +82,6 @@ ROWS: dict[str, Row] = {
         tags=calls({"ResourceId": "{FileSystemId}"}),
     ),
     "aws:efs/mountTarget:MountTarget": Row(
-        service="efs",
         create="create_mount_target",
         read=_target,
         key={"MountTargetId": "{MountTargetId}", "FileSystemId": "{fileSystemId}"},
@@ -102,7 +98,6 @@ ROWS: dict[str, Row] = {
         timeouts=(30 * MINUTE, 10 * MINUTE, 10 * MINUTE),
     ),
     "aws:efs/accessPoint:AccessPoint": Row(
-        service="efs",
         create="create_access_point",
         read="describe_access_points -> AccessPoints[0]",
         id="{AccessPointId}",
@@ -115,7 +110,6 @@ ROWS: dict[str, Row] = {
         tags=calls({"ResourceId": "{AccessPointId}"}),
     ),
     "aws:efs/backupPolicy:BackupPolicy": Row(
-        service="efs",
         create="put_backup_policy",
         read=_backup,
         delete=_no_backups,
@@ -126,7 +120,6 @@ ROWS: dict[str, Row] = {
         wait=Wait("BackupPolicy.Status", ("ENABLED", "DISABLED"), ()),
     ),
     "aws:efs/fileSystemPolicy:FileSystemPolicy": Row(
-        service="efs",
         create="put_file_system_policy",
         read="describe_file_system_policy",
         key=OF_SYSTEM,

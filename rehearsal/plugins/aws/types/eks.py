@@ -1,7 +1,5 @@
 """EKS. Sources: terraform-provider-aws internal/service/eks, for timeouts, waits and retries as well."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -127,7 +125,6 @@ def _association_read(obj: Object) -> Any:
 
 ROWS: dict[str, Row] = {
     "aws:eks/cluster:Cluster": Row(
-        service="eks",
         create="create_cluster -> cluster",
         read="describe_cluster -> cluster",
         id="{name}",
@@ -165,7 +162,6 @@ ROWS: dict[str, Row] = {
         timeouts=(30 * MINUTE, 60 * MINUTE, 15 * MINUTE),
     ),
     "aws:eks/accessEntry:AccessEntry": Row(
-        service="eks",
         create="create_access_entry -> accessEntry",
         read="describe_access_entry -> accessEntry",
         key={**CLUSTER, "principalArn": "{principalArn}"},
@@ -180,7 +176,6 @@ ROWS: dict[str, Row] = {
         tags=calls({"resourceArn": "{accessEntryArn}"}),
     ),
     "aws:eks/accessPolicyAssociation:AccessPolicyAssociation": Row(
-        service="eks",
         create="associate_access_policy",
         read=_policies,
         delete="disassociate_access_policy",
@@ -190,7 +185,6 @@ ROWS: dict[str, Row] = {
         sets=("accessScope.namespaces",),
     ),
     "aws:eks/addon:Addon": Row(
-        service="eks",
         create="create_addon -> addon",
         read="describe_addon -> addon",
         delete=_addon_delete,
@@ -217,7 +211,6 @@ ROWS: dict[str, Row] = {
         timeouts=(20 * MINUTE, 20 * MINUTE, 40 * MINUTE),
     ),
     "aws:eks/podIdentityAssociation:PodIdentityAssociation": Row(
-        service="eks",
         create="create_pod_identity_association -> association",
         read=_association_read,
         key={**CLUSTER, "associationId": "{associationId}"},

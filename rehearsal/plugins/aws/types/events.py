@@ -1,7 +1,5 @@
 """Rules of EventBridge and their targets. Source: terraform-provider-aws internal/service/events/rule.go, target.go."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rehearsal.plugins.aws.object import Object

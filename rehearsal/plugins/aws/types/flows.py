@@ -1,7 +1,5 @@
 """Flow logs of a network. Source: terraform-provider-aws internal/service/ec2/vpc_flow_log.go."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -39,7 +37,6 @@ def _delete(obj: Object) -> None:
 
 ROWS: dict[str, Row] = {
     "aws:ec2/flowLog:FlowLog": Row(
-        service="ec2",
         create="create_flow_logs -> {FlowLogId: FlowLogIds[0]}",
         read="describe_flow_logs -> FlowLogs[0]",
         delete=_delete,

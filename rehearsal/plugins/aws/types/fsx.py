@@ -1,8 +1,6 @@
 """FSx for Lustre. Sources: terraform-provider-aws internal/service/fsx/lustre_file_system.go,
 data_repository_association.go."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -81,7 +79,6 @@ def _look(_: Object, found: Mapping[str, Any]) -> Mapping[str, Any]:
 
 ROWS: dict[str, Row] = {
     "aws:fsx/lustreFileSystem:LustreFileSystem": Row(
-        service="fsx",
         create="create_file_system -> FileSystem",
         read="describe_file_systems -> FileSystems[0]",
         delete=_delete,
@@ -111,7 +108,6 @@ ROWS: dict[str, Row] = {
         timeouts=(30 * MINUTE, 30 * MINUTE, 30 * MINUTE),
     ),
     "aws:fsx/dataRepositoryAssociation:DataRepositoryAssociation": Row(
-        service="fsx",
         create="create_data_repository_association -> Association",
         read="describe_data_repository_associations -> Associations[0]",
         delete=_unlink,

@@ -3,8 +3,6 @@
 Source: terraform-provider-aws internal/service/iam.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -98,7 +96,6 @@ def _attachment_id(obj: Object) -> str:
 
 ROWS: dict[str, Row] = {
     "aws:iam/role:Role": Row(
-        service="iam",
         create="create_role -> Role",
         read="get_role -> Role",
         delete=_role_delete,
@@ -124,7 +121,6 @@ ROWS: dict[str, Row] = {
         timeouts=(120.0, 120.0, 120.0),
     ),
     "aws:iam/instanceProfile:InstanceProfile": Row(
-        service="iam",
         create="create_instance_profile -> InstanceProfile",
         read=_profile_read,
         delete=_profile_delete,
@@ -145,7 +141,6 @@ ROWS: dict[str, Row] = {
         ),
     ),
     "aws:iam/rolePolicyAttachment:RolePolicyAttachment": Row(
-        service="iam",
         create="attach_role_policy",
         read=_attachment_read,
         delete="detach_role_policy",
@@ -158,7 +153,6 @@ ROWS: dict[str, Row] = {
         delete_first=True,  # created first, it would be the same attachment and the delete would take it away
     ),
     "aws:iam/rolePolicy:RolePolicy": Row(
-        service="iam",
         create="put_role_policy",
         read="get_role_policy",
         key={"RoleName": "{role}", "PolicyName": "{name}"},

@@ -1,7 +1,5 @@
 """Keys and their aliases. Source: terraform-provider-aws internal/service/kms."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -61,7 +59,6 @@ def _alias_look(_: Object, found: Mapping[str, Any]) -> Mapping[str, Any]:
 
 ROWS: dict[str, Row] = {
     "aws:kms/key:Key": Row(
-        service="kms",
         create="create_key -> KeyMetadata",
         read="describe_key -> KeyMetadata",
         delete=_key_delete,
@@ -91,7 +88,6 @@ ROWS: dict[str, Row] = {
         timeouts=(2 * MINUTE, 10 * MINUTE, 20 * MINUTE),
     ),
     "aws:kms/alias:Alias": Row(
-        service="kms",
         create="create_alias",
         read=_alias_read,
         key={"AliasName": "{name}"},

@@ -1,7 +1,5 @@
 """Functions, and who may call them. Source: terraform-provider-aws internal/service/lambda."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile
@@ -63,7 +61,6 @@ CONFIGURED = words("description environment handler loggingConfig memorySize rol
 
 ROWS: dict[str, Row] = {
     "aws:lambda/function:Function": Row(
-        service="lambda",
         create="create_function",
         read="get_function -> merge(Configuration, {Tags: Tags})",
         key={"FunctionName": "{name}"},
@@ -86,7 +83,6 @@ ROWS: dict[str, Row] = {
         tags=calls({"Resource": "{FunctionArn}"}),
     ),
     "aws:lambda/permission:Permission": Row(
-        service="lambda",
         create="add_permission",
         read=_statement,
         delete="remove_permission",

@@ -1,7 +1,5 @@
 """CloudWatch log groups. Source: terraform-provider-aws internal/service/logs/group.go."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rehearsal.plugins.aws.object import Object

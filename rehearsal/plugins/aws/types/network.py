@@ -1,7 +1,5 @@
 """VPC and what is in it. Sources: terraform-provider-aws internal/service/ec2, for timeouts and retries as well."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -105,7 +103,6 @@ def _nat_look(_: Object, found: Mapping[str, Any]) -> Mapping[str, Any]:
 
 ROWS: dict[str, Row] = {
     "aws:ec2/vpc:Vpc": Row(
-        service="ec2",
         create="create_vpc -> Vpc",
         read="describe_vpcs -> Vpcs[0]",
         id="{VpcId}",
@@ -123,7 +120,6 @@ ROWS: dict[str, Row] = {
         timeouts=(10 * MINUTE, 10 * MINUTE, 5 * MINUTE),
     ),
     "aws:ec2/subnet:Subnet": Row(
-        service="ec2",
         create="create_subnet -> Subnet",
         read="describe_subnets -> Subnets[0]",
         id="{SubnetId}",
@@ -140,7 +136,6 @@ ROWS: dict[str, Row] = {
         timeouts=(10 * MINUTE, 10 * MINUTE, 20 * MINUTE),
     ),
     "aws:ec2/internetGateway:InternetGateway": Row(
-        service="ec2",
         create="create_internet_gateway -> InternetGateway",
         read="describe_internet_gateways -> InternetGateways[0]",
         delete=_gateway_delete,
@@ -153,7 +148,6 @@ ROWS: dict[str, Row] = {
         tags=ec2("internet-gateway"),
     ),
     "aws:ec2/eip:Eip": Row(
-        service="ec2",
         create="allocate_address",
         read="describe_addresses -> Addresses[0]",
         delete="release_address",
@@ -166,7 +160,6 @@ ROWS: dict[str, Row] = {
         timeouts=(15 * MINUTE, 5 * MINUTE, 3 * MINUTE),
     ),
     "aws:ec2/natGateway:NatGateway": Row(
-        service="ec2",
         create="create_nat_gateway -> NatGateway",
         read="describe_nat_gateways -> NatGateways[0]",
         id="{NatGatewayId}",
@@ -181,7 +174,6 @@ ROWS: dict[str, Row] = {
         timeouts=(10 * MINUTE, 10 * MINUTE, 30 * MINUTE),
     ),
     "aws:ec2/placementGroup:PlacementGroup": Row(
-        service="ec2",
         create="create_placement_group",
         read="describe_placement_groups -> PlacementGroups[0]",
         key={"GroupNames": "{name}", "GroupName": "{name}"},

@@ -1,7 +1,5 @@
 """EKS managed node groups. Source: terraform-provider-aws internal/service/eks/node_group.go."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -67,7 +65,6 @@ def _look(_: Object, found: Mapping[str, Any]) -> Mapping[str, Any]:
 
 ROWS: dict[str, Row] = {
     "aws:eks/nodeGroup:NodeGroup": Row(
-        service="eks",
         create="create_nodegroup -> nodegroup",
         read="describe_nodegroup -> nodegroup",
         key={"clusterName": "{clusterName}", "nodegroupName": "{nodeGroupName}"},

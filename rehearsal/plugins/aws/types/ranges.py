@@ -1,7 +1,5 @@
 """Further ranges of a VPC. Source: terraform-provider-aws internal/service/ec2/vpc_ipv4_cidr_block_association.go."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rehearsal.plugins.aws.object import Object
@@ -26,7 +24,6 @@ def _delete(obj: Object) -> None:
 
 ROWS: dict[str, Row] = {
     "aws:ec2/vpcIpv4CidrBlockAssociation:VpcIpv4CidrBlockAssociation": Row(
-        service="ec2",
         create="associate_vpc_cidr_block -> CidrBlockAssociation",
         read=_read,
         delete=_delete,

@@ -1,7 +1,5 @@
 """On-Demand Capacity Reservations. Source: terraform-provider-aws internal/service/ec2/ec2_capacity_reservation.go."""
 
-from __future__ import annotations
-
 from rehearsal.plugins.aws.life import describe
 from rehearsal.plugins.aws.object import Object
 from rehearsal.plugins.aws.row import MINUTE, Change, Row, Wait, words
@@ -26,7 +24,6 @@ def _cancel(obj: Object) -> None:
 
 ROWS: dict[str, Row] = {
     "aws:ec2/capacityReservation:CapacityReservation": Row(
-        service="ec2",
         create="create_capacity_reservation -> CapacityReservation",
         read="describe_capacity_reservations -> CapacityReservations[0]",
         delete=_cancel,

@@ -1,7 +1,5 @@
 """Routes and endpoints of a VPC. Source: terraform-provider-aws internal/service/ec2, timeouts included."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 from zlib import crc32
@@ -136,7 +134,6 @@ def _is_gateway(found: Mapping[str, Any]) -> bool:
 
 ROWS: dict[str, Row] = {
     "aws:ec2/routeTable:RouteTable": Row(
-        service="ec2",
         create="create_route_table -> RouteTable",
         read="describe_route_tables -> RouteTables[0]",
         id="{RouteTableId}",
@@ -153,7 +150,6 @@ ROWS: dict[str, Row] = {
         timeouts=(5 * MINUTE, 2 * MINUTE, 5 * MINUTE),
     ),
     "aws:ec2/route:Route": Row(
-        service="ec2",
         create="create_route",
         read=_route_read,
         delete=_route_delete,
@@ -167,7 +163,6 @@ ROWS: dict[str, Row] = {
         timeouts=(5 * MINUTE, 2 * MINUTE, 5 * MINUTE),
     ),
     "aws:ec2/routeTableAssociation:RouteTableAssociation": Row(
-        service="ec2",
         create="associate_route_table -> {RouteTableAssociationId: AssociationId}",
         read=_association_read,
         delete=_association_delete,
@@ -181,7 +176,6 @@ ROWS: dict[str, Row] = {
         timeouts=(5 * MINUTE, 2 * MINUTE, 5 * MINUTE),
     ),
     "aws:ec2/vpcEndpoint:VpcEndpoint": Row(
-        service="ec2",
         create="create_vpc_endpoint -> VpcEndpoint",
         read="describe_vpc_endpoints -> VpcEndpoints[0]",
         delete=_endpoint_delete,

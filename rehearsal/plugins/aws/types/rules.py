@@ -1,7 +1,5 @@
 """Security groups and their rules. Source: terraform-provider-aws internal/service/ec2/vpc_security_group*.go."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -102,7 +100,6 @@ def _rule(direction: str) -> Row:
 
 ROWS: dict[str, Row] = {
     "aws:ec2/securityGroup:SecurityGroup": Row(
-        service="ec2",
         create="create_security_group",
         read="describe_security_groups -> SecurityGroups[0]",
         delete=_group_delete,

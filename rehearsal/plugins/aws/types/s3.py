@@ -1,7 +1,5 @@
 """S3 buckets and their parts. Source: terraform-provider-aws internal/service/s3."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rehearsal.plugins.aws.account import CallError
@@ -94,7 +92,6 @@ def _part(noun: str, inside: str, *properties: str, delete: str = "", **more: An
 
 ROWS: dict[str, Row] = {
     "aws:s3/bucket:Bucket": Row(
-        service="s3",
         create="create_bucket",
         read=_bucket_read,
         delete=_bucket_delete,
@@ -115,7 +112,6 @@ ROWS: dict[str, Row] = {
         timeouts=(20 * MINUTE, 20 * MINUTE, 60 * MINUTE),
     ),
     "aws:s3/bucketVersioning:BucketVersioning": Row(
-        service="s3",
         create="put_bucket_versioning",
         read=_versioning_read,
         delete=_versioning_delete,

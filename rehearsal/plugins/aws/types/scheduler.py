@@ -1,7 +1,5 @@
 """Schedules. Source: terraform-provider-aws internal/service/scheduler/schedule.go."""
 
-from __future__ import annotations
-
 from rehearsal.plugins.aws.row import Autoname, Row, words
 
 ALL = words(
@@ -12,7 +10,6 @@ ALL = words(
 
 ROWS: dict[str, Row] = {
     "aws:scheduler/schedule:Schedule": Row(
-        service="scheduler",
         create="create_schedule",
         read="get_schedule",
         key={"GroupName": "{groupName}", "Name": "{name}"},

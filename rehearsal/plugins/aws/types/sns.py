@@ -1,8 +1,6 @@
 """Topics. Source: terraform-provider-aws internal/service/sns/topic.go, topic_policy.go,
 topic_subscription.go."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -44,7 +42,6 @@ def _unset_policy(obj: Object) -> None:
 
 ROWS: dict[str, Row] = {
     "aws:sns/topic:Topic": Row(
-        service="sns",
         create="create_topic",
         read="get_topic_attributes -> Attributes",
         id="{TopicArn}",
@@ -57,7 +54,6 @@ ROWS: dict[str, Row] = {
         tags=calls({"ResourceArn": "{TopicArn}"}, read="list_tags_for_resource -> Tags"),
     ),
     "aws:sns/topicSubscription:TopicSubscription": Row(
-        service="sns",
         create="subscribe",
         read="get_subscription_attributes -> Attributes",
         delete="unsubscribe",
@@ -72,7 +68,6 @@ ROWS: dict[str, Row] = {
         force_new=words("topic protocol endpoint"),
     ),
     "aws:sns/topicPolicy:TopicPolicy": Row(
-        service="sns",
         create="set_topic_attributes",
         read=_read_policy,
         delete=_unset_policy,

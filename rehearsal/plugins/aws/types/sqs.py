@@ -1,7 +1,5 @@
 """Queues. Source: terraform-provider-aws internal/service/sqs/queue.go, queue_policy.go."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -73,7 +71,6 @@ def _unset_policy(obj: Object) -> None:
 
 ROWS: dict[str, Row] = {
     "aws:sqs/queue:Queue": Row(
-        service="sqs",
         create="create_queue",
         read=_read,
         key={"QueueUrl": "{id}"},
@@ -90,7 +87,6 @@ ROWS: dict[str, Row] = {
         tags=calls({"QueueUrl": "{id}"}, "tag_queue", "untag_queue", "list_queue_tags -> Tags"),
     ),
     "aws:sqs/queuePolicy:QueuePolicy": Row(
-        service="sqs",
         create="set_queue_attributes",
         read=_read_policy,
         delete=_unset_policy,

@@ -1,7 +1,5 @@
 """Parameters. Source: terraform-provider-aws internal/service/ssm/parameter.go."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,7 +25,6 @@ def _look(obj: Object, found: Mapping[str, Any]) -> Mapping[str, Any]:
 
 ROWS: dict[str, Row] = {
     "aws:ssm/parameter:Parameter": Row(
-        service="ssm",
         create="put_parameter",
         once=True,
         read="get_parameter -> Parameter",

@@ -1,7 +1,5 @@
 """Launch templates. Source: terraform-provider-aws internal/service/ec2/ec2_launch_template.go."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -68,7 +66,6 @@ def _look(_: Object, found: Mapping[str, Any]) -> Mapping[str, Any]:
 
 ROWS: dict[str, Row] = {
     "aws:ec2/launchTemplate:LaunchTemplate": Row(
-        service="ec2",
         create="create_launch_template -> LaunchTemplate",
         read=_read,
         id="{LaunchTemplateId}",

@@ -1,7 +1,5 @@
 """What a case says of one type of the table: how it is made, changed in place, replaced and imported."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """What Check and Diff make of inputs, without asking AWS anything about the object."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

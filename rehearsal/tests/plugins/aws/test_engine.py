@@ -1,11 +1,8 @@
 """The aws plugin and the language host under the real engine: a small program's whole life."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +17,7 @@ import pytest
 
 from rehearsal.plugins.aws.sdk import VERSION
 from rehearsal.tests.plugins.aws.conftest import Cloud
+from rehearsal.toolchain import ensure
 
 pytestmark = pytest.mark.engine
 
@@ -101,15 +99,13 @@ class Project:
 
 @pytest.fixture
 def project(cloud: Cloud, tmp_path: Path) -> Project:
-    pulumi = shutil.which("pulumi", path=os.environ.get("GPUCLUSTER_TEST_BIN", os.environ["PATH"]))
-    assert pulumi, "pulumi is neither in GPUCLUSTER_TEST_BIN nor on PATH: build the toolchain first"
     plugin = tmp_path / "home" / "plugins" / f"resource-aws-v{VERSION}"
     bin_, program = tmp_path / "bin", tmp_path / "program"
     for folder in (plugin, bin_, program, tmp_path / "backend"):
         folder.mkdir(parents=True)
     _wrapper(plugin / "pulumi-resource-aws", "rehearsal.plugins.aws")
     _wrapper(bin_ / "pulumi-language-python", "rehearsal.plugins.language")
-    (bin_ / "pulumi").symlink_to(pulumi)
+    (bin_ / "pulumi").symlink_to(ensure(["pulumi"])["pulumi"])
     (program / "Pulumi.yaml").write_text("name: slice\nruntime: python\n")
     (program / "__main__.py").write_text(textwrap.dedent(PROGRAM))
     environment = {
@@ -128,7 +124,7 @@ def project(cloud: Cloud, tmp_path: Path) -> Project:
 
 
 def test_a_stack_lives_and_leaves_nothing(project: Project, cloud: Cloud) -> None:
-    before = cloud.control("GET", "inventory")
+    before = cloud.call("GET", "inventory")
     assert project.changes() == {"create": 7}
     project.run("up", "--yes", "--skip-preview")
     outputs = project.outputs()
@@ -160,7 +156,7 @@ def test_a_stack_lives_and_leaves_nothing(project: Project, cloud: Cloud) -> Non
     assert project.changes() == {}
 
     project.run("destroy", "--yes", "--skip-preview")
-    assert cloud.control("GET", "inventory") == before
+    assert cloud.call("GET", "inventory") == before
 
 
 def test_a_failed_up_says_what_failed_and_goes_on_next_time(project: Project, cloud: Cloud) -> None:

@@ -3,25 +3,15 @@
 So it is after a stack has ended by itself: what costs by the hour is gone, the state still has all of it.
 """
 
-from __future__ import annotations
-
-import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from rehearsal.tests.inside.account import until
 from rehearsal.tests.plugins.aws import world as w
 from rehearsal.tests.plugins.aws.conftest import Cloud
 from rehearsal.tests.plugins.aws.world import World
 from rehearsal.tests.plugins.driver import Driver, State
-
-
-def until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 @pytest.fixture(scope="module")
@@ -66,12 +56,12 @@ def _remove(cloud: Cloud, made: dict[str, State]) -> None:
     eks, ec2, name = cloud.client("eks"), cloud.client("ec2"), made["cluster"].id
     for group in eks.list_nodegroups(clusterName=name)["nodegroups"]:
         eks.delete_nodegroup(clusterName=name, nodegroupName=group)
-    until(lambda: not eks.list_nodegroups(clusterName=name)["nodegroups"])
+    until(lambda: not eks.list_nodegroups(clusterName=name)["nodegroups"], 60, "the node groups are gone")
     eks.delete_cluster(name=name)
-    until(lambda: name not in eks.list_clusters()["clusters"])
+    until(lambda: name not in eks.list_clusters()["clusters"], 60, "the cluster is gone")
     ec2.delete_nat_gateway(NatGatewayId=made["gateway"].id)
     address = {"AllocationIds": [made["address"].id]}
-    until(lambda: not ec2.describe_addresses(**address)["Addresses"][0].get("AssociationId"))
+    until(lambda: not ec2.describe_addresses(**address)["Addresses"][0].get("AssociationId"), 60, "it is free")
     ec2.release_address(AllocationId=made["address"].id)
 
 

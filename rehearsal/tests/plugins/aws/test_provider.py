@@ -1,7 +1,5 @@
 """The provider's arguments, errors and functions."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The SDK's schemas, read from its source, are those that the SDK itself uses."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import typing

@@ -1,7 +1,5 @@
 """What goes wrong in an account, and what the plugin makes of it."""
 
-from __future__ import annotations
-
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -23,7 +21,7 @@ def quick(monkeypatch: pytest.MonkeyPatch, cloud: Cloud) -> Any:
     """Retries without the waiting; no fault survives its test."""
     monkeypatch.setattr("rehearsal.plugins.aws.account.MAX_BACKOFF", 0.01)
     yield
-    cloud.control("DELETE", "faults")
+    cloud.call("DELETE", "faults")
 
 
 @pytest.mark.parametrize("code", ["RequestLimitExceeded", "Throttling", "InternalError", "Unavailable"])

@@ -1,7 +1,5 @@
 """Every type of the table, from Check to Delete, against the AWS stand-in."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

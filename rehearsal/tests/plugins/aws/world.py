@@ -1,7 +1,5 @@
 """What the types under test stand on: one network, roles, a key, a cluster; made once per test process."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import json

@@ -1,7 +1,5 @@
 """The language host runs programs: its settings, its output, and how it tells of failures."""
 
-from __future__ import annotations
-
 import sys
 import textwrap
 import threading

@@ -1,7 +1,5 @@
 """Keys, roles and log groups."""
 
-from __future__ import annotations
-
 import json
 
 from rehearsal.tests.plugins.aws import world as w

@@ -1,7 +1,5 @@
 """Image repositories and their policies."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """File systems for people's own files."""
 
-from __future__ import annotations
-
 import json
 
 from rehearsal.tests.plugins.aws import world as w

@@ -1,7 +1,5 @@
 """A cluster and its parts."""
 
-from __future__ import annotations
-
 import json
 
 from rehearsal.tests.plugins.aws import world as w

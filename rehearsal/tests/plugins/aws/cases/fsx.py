@@ -1,7 +1,5 @@
 """File systems."""
 
-from __future__ import annotations
-
 from rehearsal.tests.plugins.aws import world as w
 from rehearsal.tests.plugins.aws.case import Case, Inputs
 from rehearsal.tests.plugins.aws.world import World

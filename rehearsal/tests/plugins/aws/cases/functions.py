@@ -1,7 +1,5 @@
 """Functions, what calls them, and the parameters that they go by."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rehearsal.plugins.wire import ARCHIVE, ASSET, SIGNATURE

@@ -1,7 +1,5 @@
 """How events come to whoever is told of them by a queue, and profiles by which instances have a role."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A VPC and what is in it."""
 
-from __future__ import annotations
-
 import base64
 
 from rehearsal.tests.plugins.aws import world as w

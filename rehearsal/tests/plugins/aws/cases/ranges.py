@@ -1,7 +1,5 @@
 """A second range of a VPC."""
 
-from __future__ import annotations
-
 from rehearsal.tests.plugins.aws import world as w
 from rehearsal.tests.plugins.aws.case import Case
 

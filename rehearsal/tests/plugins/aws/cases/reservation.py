@@ -1,7 +1,5 @@
 """Instances that are held on demand."""
 
-from __future__ import annotations
-
 from rehearsal.tests.plugins.aws import world as w
 from rehearsal.tests.plugins.aws.case import Case
 

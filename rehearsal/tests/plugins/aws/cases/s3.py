@@ -1,7 +1,5 @@
 """Buckets and their parts."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

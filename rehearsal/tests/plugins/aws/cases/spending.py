@@ -1,7 +1,5 @@
 """Budgets, anomalies of cost, and the topics that tell of them."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,27 +1,28 @@
 """Fixtures for tests against a real API server."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 
 import pytest
 
 from rehearsal.kube.client import Kube
-from rehearsal.tests.kube import control_plane as planes
+from rehearsal.tests.kube.control_plane import ControlPlane
+from rehearsal.tests.kube.engine import Stack
 
 _numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="session")
-def control_plane() -> Iterator[planes.ControlPlane]:
+def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """A running control plane, one for all tests of the session."""
-    yield planes.shared()
-    planes.stop_shared()
+    plane = ControlPlane(tmp_path_factory.mktemp("plane"))
+    plane.start()
+    yield plane
+    plane.stop()
 
 
 @pytest.fixture
-def kube(control_plane: planes.ControlPlane) -> Iterator[Kube]:
+def kube(control_plane: ControlPlane) -> Iterator[Kube]:
     """A client that may do everything."""
     client = control_plane.kube()
     yield client
@@ -35,3 +36,11 @@ def namespace(kube: Kube) -> Iterator[str]:
     kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     yield name
     kube.delete({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+
+
+@pytest.fixture
+def stack(control_plane: ControlPlane) -> Iterator[Stack]:
+    """One stack's objects in the cluster, gone after the test."""
+    made = Stack(control_plane.kubeconfig())
+    yield made
+    made.destroy()
