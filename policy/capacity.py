@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from policy.gangs import whole
 from policy.graph import Graph
 from policy.owners import chart_of
 from policy.places import of_group, tolerated
@@ -205,3 +206,18 @@ def gpu_nodes_are_kept_free(graph: Graph) -> Iterator[Finding]:
             effects = {each.get("effect") for each in pool.group.inputs.get("taints") or []}
             if pool.gpus and not effects & {"NO_SCHEDULE", "NO_EXECUTE"}:
                 yield pool.group.name, "has GPUs and no taint, so any pod may be scheduled to its nodes"
+
+
+@rule(
+    source="Kubernetes: https://kubernetes.io/docs/concepts/workloads/pods/init-containers/#resource-sharing-within-"
+    "containers: a pod takes the most that one of its first containers asks for, and keeps it to its end",
+    remedy="let no init container ask for more GPUs than the containers that follow it",
+)
+def first_containers_take_no_more(graph: Graph) -> Iterator[Finding]:
+    """What runs before a pod's containers asks for no more devices than they do: the rest would stand idle."""
+    for pod in pods(graph):
+        for each in pod.spec.get("initContainers") or []:
+            for name in (GPU, EFA) if each.get("restartPolicy") != "Always" else ():
+                first = whole(((each.get("resources") or {}).get("limits") or {}).get(name), 0)
+                if first > (after := asked(pod, name)):
+                    yield pod.owner, f"takes {first} {name} for {each.get('name')} and works with {after} of them"
