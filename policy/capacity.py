@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from policy.gangs import EFA, GPU, amount, whole
 from policy.graph import Graph
 from policy.owners import chart_of
 from policy.places import of_group, tolerated
@@ -11,7 +12,6 @@ from policy.pods import Pod, is_kubernetes, pods
 from policy.pools import Pool, pools
 from policy.rule import Finding, rule
 
-GPU, EFA = "nvidia.com/gpu", "vpc.amazonaws.com/efa"
 PRODUCT = "nvidia.com/gpu.product"
 COUNTS = ("replicas", "parallelism")
 LEFT = "scalingConfig"
@@ -39,13 +39,6 @@ def selected(of_pools: list[Pool], pod: Pod) -> list[Pool]:
     return [pool for pool in of_pools if own.items() <= (pool.group.inputs.get("labels") or {}).items()]
 
 
-def asked(pod: Pod, resource: str) -> int:
-    """How many of an extended resource a pod asks for."""
-    limits = [(each.get("resources") or {}).get("limits") or {} for each in pod.spec.get("containers") or []]
-    amounts = [str(each.get(resource, 0)) for each in limits]
-    return sum(int(each) for each in amounts if each.isdigit())
-
-
 def devices(pool: Pool, resource: str) -> int | None:
     """How many of a resource a node has; None where the catalogue does not know its type, or its GPUs are shared."""
     if resource == EFA:
@@ -67,11 +60,11 @@ def pods_fit_their_nodes(graph: Graph) -> Iterator[Finding]:
         for resource in PLUGINS:
             there = [devices(pool, resource) for pool in fitting]
             known = [each for each in there if each is not None]
-            if known and len(known) == len(there) and asked(pod, resource) > max(known):
+            if known and len(known) == len(there) and amount(pod, resource) > max(known):
                 names = ", ".join(pool.group.name for pool in fitting)
                 yield (
                     pod.owner,
-                    f"asks for {asked(pod, resource)} {resource} in one pod; nodes of {names} have {max(known)}",
+                    f"asks for {amount(pod, resource)} {resource} in one pod; nodes of {names} have {max(known)}",
                 )
         product = str((pod.spec.get("nodeSelector") or {}).get(PRODUCT) or "")
         products = [each.gpu.product if each.gpu else "no GPU" for pool in fitting for each in pool.instances]
@@ -100,7 +93,7 @@ def pools_hold_what_selects_them(graph: Graph) -> Iterator[Finding]:
         fitting = selected(of_pools, pod)
         if (pod.spec.get("nodeSelector") or {}) and fitting:
             places[pod.owner] = fitting
-            wanted[pod.owner] = wanted.get(pod.owner, 0) + asked(pod, GPU) * _copies(graph, pod)
+            wanted[pod.owner] = wanted.get(pod.owner, 0) + amount(pod, GPU) * _copies(graph, pod)
     for owner, fitting in places.items():
         names = ", ".join(pool.group.name for pool in fitting)
         if all(_most(pool, now=True) == 0 for pool in fitting):
@@ -123,7 +116,7 @@ def rollouts_have_room(graph: Graph) -> Iterator[Finding]:
     of_pools = list(pools(graph))
     for pod in pods(graph):
         strategy = (pod.maker.inputs.get("spec") or {}).get("strategy") or {}
-        if pod.kind != "Deployment" or strategy.get("type") == "Recreate" or not asked(pod, GPU):
+        if pod.kind != "Deployment" or strategy.get("type") == "Recreate" or not amount(pod, GPU):
             continue
         fitting = [pool for pool in selected(of_pools, pod) if pool.gpus or devices(pool, GPU) is None]
         known = [pool for pool in fitting if devices(pool, GPU) is not None and LEFT not in pool.group.ignore_changes]
@@ -131,7 +124,7 @@ def rollouts_have_room(graph: Graph) -> Iterator[Finding]:
         rolling, copies = strategy.get("rollingUpdate") or {}, _copies(graph, pod)
         more = _share(rolling.get("maxSurge", "25%"), copies, up=True)
         fewer = _share(rolling.get("maxUnavailable", "25%"), copies, up=False)
-        needed = asked(pod, GPU) * (copies + more)
+        needed = amount(pod, GPU) * (copies + more)
         if fitting and len(known) == len(fitting) and not fewer and needed > room:
             names = ", ".join(pool.group.name for pool in fitting)
             yield (
@@ -177,7 +170,7 @@ def _copies(graph: Graph, pod: Pod) -> int:
 def plugins_reach_their_nodes(graph: Graph) -> Iterator[Finding]:
     """The device plugin of a resource that pods request tolerates the taints of the nodes that have it."""
     for resource, (chart, path) in PLUGINS.items():
-        if not any(asked(pod, resource) for pod in pods(graph)):
+        if not any(amount(pod, resource) for pod in pods(graph)):
             continue
         releases = [each for each in graph.of_type("Release") if chart_of(each) == chart]
         if not releases and resource == EFA:
@@ -205,3 +198,18 @@ def gpu_nodes_are_kept_free(graph: Graph) -> Iterator[Finding]:
             effects = {each.get("effect") for each in pool.group.inputs.get("taints") or []}
             if pool.gpus and not effects & {"NO_SCHEDULE", "NO_EXECUTE"}:
                 yield pool.group.name, "has GPUs and no taint, so any pod may be scheduled to its nodes"
+
+
+@rule(
+    source="Kubernetes: https://kubernetes.io/docs/concepts/workloads/pods/init-containers/#resource-sharing-within-"
+    "containers: a pod takes the most that one of its first containers asks for, and keeps it to its end",
+    remedy="let no init container ask for more GPUs than the containers that follow it",
+)
+def first_containers_take_no_more(graph: Graph) -> Iterator[Finding]:
+    """What runs before a pod's containers asks for no more devices than they do: the rest would stand idle."""
+    for pod in pods(graph):
+        for each in pod.spec.get("initContainers") or []:
+            for name in (GPU, EFA) if each.get("restartPolicy") != "Always" else ():
+                first = whole(((each.get("resources") or {}).get("limits") or {}).get(name), 0)
+                if first > (after := amount(pod, name)):
+                    yield pod.owner, f"takes {first} {name} for {each.get('name')} and works with {after} of them"

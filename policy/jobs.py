@@ -5,13 +5,14 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from policy.gangs import above, of_training_operator, roles, spec_of, whole
+from policy.gangs import above, metadata_of, of_training_operator, roles, spec_of, whole
 from policy.graph import Graph
 from policy.pods import Pod, is_kubernetes, pods
 from policy.rule import Finding, rule
 from policy.words import flags, seconds, tokens, words
 
 LEAST_LATE_SECONDS = 10
+QUEUE_NAME = "kueue.x-k8s.io/queue-name"
 STEADY = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController")
 _WAITING = re.compile(
     r"\bkubectl\b.*\b(wait|rollout status)\b|\b(until|while)\b.*\bsleep\b|\bsleep (infinity|inf)\b", re.S
@@ -159,3 +160,18 @@ def work_is_given_its_time(graph: Graph) -> Iterator[Finding]:
             yield each.name, f"starts at most {late} s late, and is looked at every 10 s: it may never start"
         if "TZ=" in str(spec.get("schedule")):
             yield each.name, f"has the schedule {spec['schedule']}, which the API refuses"
+
+
+@rule(
+    source="Kubernetes: https://kubernetes.io/docs/concepts/workloads/controllers/job/#suspending-a-job; "
+    "RunPolicy.suspend of Kubeflow's jobs; Kueue resumes what has the label kueue.x-k8s.io/queue-name",
+    remedy="take suspend out, or name the queue of who resumes it",
+)
+def runs_are_started(graph: Graph) -> Iterator[Finding]:
+    """A run is not suspended, unless a queue of Kueue or another controller resumes it."""
+    for each in graph.resources.values():
+        spec = spec_of(each) if is_kubernetes(each) and each.kind != "CronJob" else {}
+        told = {**spec, **(spec.get("runPolicy") or {})}
+        queued = QUEUE_NAME in (metadata_of(each).get("labels") or {})
+        if told.get("suspend") is True and not told.get("managedBy") and not queued:
+            yield each.name, f"is a {each.kind} that is suspended, and nobody resumes it: it makes no pods"

@@ -5,6 +5,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from policy.documents import as_list, statements
+from policy.gangs import spec_of
 from policy.graph import UNKNOWN, Graph, Resource
 from policy.references import behind
 from policy.rule import Finding, rule
@@ -119,3 +120,18 @@ def _lets(graph: Graph, topic: Resource, service: str) -> bool:
         if document
         for one in statements(document)
     )
+
+
+@rule(
+    source="Kubernetes: https://kubernetes.io/docs/concepts/storage/persistent-volumes/#reclaiming: Delete removes the "
+    "volume and what is behind it, or leaves it Failed where its driver made it not",
+    remedy="persistentVolumeReclaimPolicy: Retain, or none: it is what a volume of one's own has",
+)
+def static_volumes_are_kept(graph: Graph) -> Iterator[Finding]:
+    """A volume that the program registers keeps its data when its claim goes."""
+    for each in graph.of_type("PersistentVolume"):
+        if (policy := spec_of(each).get("persistentVolumeReclaimPolicy", "Retain")) != "Retain":
+            yield (
+                each.name,
+                f"is a volume of the program's own whose reclaim policy is {policy}: its claim takes it along",
+            )

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from policy.gangs import metadata_of, namespace_of, spec_of
+from policy.gangs import metadata_of, namespace_of, quantity, spec_of
 from policy.graph import Graph, Resource
 from policy.pods import NO_PODS, Pod, is_kubernetes, objects, pods
 from policy.rule import Finding, rule
@@ -151,17 +151,20 @@ def namespaces_exist(graph: Graph) -> Iterator[Finding]:
 
 
 @rule(
-    source="Kubernetes: Extended resources cannot be overcommitted; https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/#extended-resources",
-    remedy="set the limit, equal to the request",
+    source="Kubernetes: a limit is no less than its request, and extended resources cannot be overcommitted; "
+    "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/#extended-resources",
+    remedy="set the limit: equal to the request for devices, no less for memory and processors",
 )
 def extended_resources_limited(graph: Graph) -> Iterator[Finding]:
-    """Extended resources are limited to what is requested: the API server refuses anything else (KJ23, KJ31)."""
+    """Limits are no less than requests, for extended resources the same: the API server refuses others (KJ23, KJ31)."""
     for pod in pods(graph):
         for container in pod.containers:
             resources = container.get("resources") or {}
             limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
             for name in {*limits, *requests}:
-                if "/" in name and limits.get(name) != requests.get(name, limits.get(name)):
+                most, least = quantity(limits.get(name)), quantity(requests.get(name))
+                overdrawn = most is not None and least is not None and most < least
+                if overdrawn or ("/" in name and limits.get(name) != requests.get(name, limits.get(name))):
                     yield pod.owner, f"requests {requests.get(name)} {name} and limits it to {limits.get(name)}"
 
 

@@ -2,8 +2,11 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from typing import Any
 
+from catalogue.actions import ACTIONS
 from policy.documents import ROLE, Statement, as_list, statements
 from policy.graph import UNKNOWN, Graph
 from policy.pods import is_kubernetes
@@ -67,6 +70,26 @@ def actions_meet_their_resource(graph: Graph) -> Iterator[Finding]:
             for action in as_list(one.get("Action")):
                 if arns and all(_misses(str(action).lower(), each) for each in arns):
                     yield name, f"allows {action} on {arns[0]}, which is of the other kind: it allows nothing"
+
+
+@rule(
+    source="Service Authorization Reference: https://docs.aws.amazon.com/service-authorization/latest/reference/"
+    "reference_policies_actions-resources-contextkeys.html; IAM takes any name behind a service's prefix",
+    remedy="take the action's name from that page, where a call of the API has another one: ListObjectsV2 is "
+    "s3:ListBucket, HeadObject s3:GetObject, CopyObject s3:GetObject and s3:PutObject, UploadPart s3:PutObject",
+)
+def actions_are_there(graph: Graph) -> Iterator[Finding]:
+    """A document names actions that their service has: by any other name IAM allows nothing, and says nothing."""
+    for name, document in _documents(graph):
+        for action in (str(each) for one in document for each in as_list(one.get("Action"))):
+            service, _, given = action.partition(":")
+            known = ACTIONS.get(service.lower(), ())
+            if known and not any(fnmatchcase(each.lower(), given.lower()) for each in known):
+                near = ", ".join(get_close_matches(given, known))
+                yield (
+                    name,
+                    f"names {action}, which is no action of {service}" + (f"; near it are {near}" if near else ""),
+                )
 
 
 @rule(

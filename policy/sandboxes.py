@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from policy.capacity import PLUGINS, asked
-from policy.gangs import metadata_of
+from policy.capacity import PLUGINS
+from policy.gangs import amount, metadata_of
 from policy.graph import Graph
 from policy.pods import Pod, is_kubernetes, pods
 from policy.pools import pools
@@ -64,5 +64,5 @@ def sandboxes_have_no_devices(graph: Graph) -> Iterator[Finding]:
         found = _class_of(graph, pod)
         if found and (name := SANDBOXES.get(str(found.get("handler")))):
             for resource in PLUGINS:
-                if asked(pod, resource):
+                if amount(pod, resource):
                     yield pod.owner, f"asks for {resource} in {name} ({pod.path})"

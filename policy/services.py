@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from math import ceil
 from typing import Any
 
-from policy.gangs import copies, metadata_of, namespace_of, spec_of, whole
+from policy.gangs import copies, metadata_of, namespace_of, roles, spec_of, together, whole
 from policy.graph import Graph, Resource
 from policy.pods import Pod, is_kubernetes, pods
 from policy.rule import Finding, rule
@@ -182,10 +182,10 @@ def _kept(least: str, number: int) -> int:
 
 @rule(
     source="Kubernetes: Specifying a Disruption Budget; https://kubernetes.io/docs/tasks/run-application/configure-pdb/",
-    remedy="write maxUnavailable: 1, one budget for each workload, with the labels of its template",
+    remedy="write maxUnavailable: 1, one budget for each workload, with the labels of its template; none for a gang",
 )
 def budgets_let_nodes_drain(graph: Graph) -> Iterator[Finding]:
-    """A disruption budget selects existing pods that no other budget selects, and allows one disruption (J15)."""
+    """A disruption budget selects existing servers that no other budget selects, and allows one disruption (J15)."""
     seen: dict[str, str] = {}
     for each in graph.of_type("PodDisruptionBudget"):
         spec = spec_of(each)
@@ -198,6 +198,8 @@ def budgets_let_nodes_drain(graph: Graph) -> Iterator[Finding]:
                     each.name,
                     (f"selects {pod.owner}, which {seen[pod.owner]} selects too: then no eviction is allowed"),
                 )
+            if pod.owner not in seen and roles(pod.maker) and together(pod, found) > 1:
+                yield each.name, f"lets pods of {pod.owner} go one by one, and without the first the gang stands still"
             seen.setdefault(pod.owner, each.name)
         number = sum(_replicas(graph, pod) for pod in found)
         least, most = str(spec.get("minAvailable", "")), str(spec.get("maxUnavailable", ""))

@@ -8,13 +8,15 @@ from policy.environment import is_of, owned
 from policy.graph import Graph
 from policy.pods import Pod, pods
 from policy.rule import Finding, rule
-from policy.words import words
+from policy.words import tokens, words
 
 _FILLED = re.compile(r"(?<!\$)\$\(([A-Z][A-Z0-9_]*)\)")
 _OF_SERVICES = re.compile(r"_SERVICE_(HOST|PORT)")
 _BARE = re.compile(r"(?:--?[a-z][\w.-]*=)?\$\{?[A-Z][A-Z0-9_]*\}?(?:/\S*)?")
 SHELLS = re.compile(r"(?:^|/)(?:ba|da|z|a|k)?sh$|(?:^|/)(?:python3?|perl|tini|dumb-init|env|envsubst)$")
 RUN_BITS = 0o111
+WRITERS = ("torchrun", "vllm")
+"""Programs that make temporary files before anything else."""
 
 
 def _unfilled(pod: Pod, container: Mapping[str, Any]) -> Iterator[str]:
@@ -67,3 +69,21 @@ def scripts_may_be_run(graph: Graph) -> Iterator[Finding]:
                 mode = next((one for one in modes if one is not None), source.get("defaultMode", 0o644))
                 if isinstance(mode, int) and not mode & RUN_BITS:
                     yield pod.owner, f"starts {first} of the ConfigMap {source.get('name')}, which nobody may run"
+
+
+@rule(
+    source="Python: tempfile.gettempdir (TMPDIR, /tmp, /var/tmp, /usr/tmp, then the working directory); torchrun's "
+    "logs and vLLM's sockets (VLLM_RPC_BASE_PATH) are made there; Kubernetes: readOnlyRootFilesystem",
+    remedy="mount an emptyDir at /tmp, or let TMPDIR name a volume that the container may write to",
+)
+def read_only_roots_have_a_tmp(graph: Graph) -> Iterator[Finding]:
+    """A launcher whose root is read-only has a place for its temporary files."""
+    for pod in pods(graph):
+        for each in pod.containers:
+            told = {one.get("name"): one.get("value") for one in each.get("env") or []}
+            places = (told.get("TMPDIR") or "/tmp", "/var/tmp", "/usr/tmp", each.get("workingDir") or "/")  # noqa: S108
+            mounts = [str(one.get("mountPath")) for one in each.get("volumeMounts") or [] if not one.get("readOnly")]
+            writable = any(f"{place}/".startswith(f"{mount.rstrip('/')}/") for place in places for mount in mounts)
+            launcher = next((word for word in tokens(each) if word.rpartition("/")[2] in WRITERS), None)
+            if (each.get("securityContext") or {}).get("readOnlyRootFilesystem") and launcher and not writable:
+                yield pod.owner, f"starts {launcher} in {each.get('name')}, which may write nowhere, not to /tmp either"

@@ -1,5 +1,6 @@
 """Rules about volumes: modes that their driver knows, claims that fit their volumes, memory that fits its limit."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -180,11 +181,12 @@ def zonal_volumes_wait_for_pods(graph: Graph) -> Iterator[Finding]:
 
 
 @rule(
-    source="Kubernetes: volumeMounts name volumes of the pod; https://kubernetes.io/docs/concepts/storage/volumes/",
+    source="Kubernetes: volumeMounts name volumes of the pod, each at a path of its own (mountPath: must be unique); "
+    "https://kubernetes.io/docs/concepts/storage/volumes/",
     remedy="write the volume among the pod's volumes, or take the mount out",
 )
 def mounts_have_their_volume(graph: Graph) -> Iterator[Finding]:
-    """A container mounts only volumes of its pod or claim templates of its StatefulSet (N05)."""
+    """A container mounts volumes of its pod or claim templates of its StatefulSet, one at a path (N05)."""
     for pod in pods(graph):
         made = [
             (each.get("metadata") or {}).get("name") for each in spec_of(pod.maker).get("volumeClaimTemplates") or []
@@ -193,6 +195,10 @@ def mounts_have_their_volume(graph: Graph) -> Iterator[Finding]:
         mounts = [mount.get("name") for each in pod.containers for mount in each.get("volumeMounts") or []]
         if lost := sorted({str(each) for each in mounts} - {str(each) for each in made}):
             yield pod.owner, f"mounts {', '.join(lost)}, which is no volume of the pod ({pod.path})"
+        for each in pod.containers:
+            paths = Counter(mount.get("mountPath") for mount in each.get("volumeMounts") or [])
+            for path in (path for path, times in paths.items() if times > 1):
+                yield pod.owner, f"mounts {paths[path]} volumes at {path} in {each.get('name')}"
 
 
 @rule(

@@ -188,13 +188,19 @@ class Hosts(Section):
             )
 
 
+_OF_ANOTHER = r"(?!localhost\b|127\.)[A-Za-z0-9][-A-Za-z0-9.]{1,200}"
+_ANOTHER = "a host name or an address of a machine other than the one that asks"
+"""What pods and machines ask: at the loopback each would ask itself."""
+
+
 class SiteStore(Section):
     """An object store of the site that speaks S3, with a bucket for this stack. Its keys are secrets of the file."""
 
     endpoint: Annotated[
         str,
         Matching(
-            r"https?://[A-Za-z0-9][-A-Za-z0-9.]{1,200}(:\d{1,5})?", "an address such as https://s3.example.com:9000"
+            rf"https?://{_OF_ANOTHER}(:\d{{1,5}})?",
+            "an address such as https://s3.example.com:9000, and no loopback",
         ),
     ]
     bucket: Annotated[str, Matching(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", "the name of a bucket")]
@@ -245,7 +251,7 @@ class SharedMount(Section):
 class Loki(Section):
     """The site's Loki, which receives the logs of pods and nodes."""
 
-    host: Annotated[str, Matching(r"[A-Za-z0-9][-A-Za-z0-9.]{1,200}", "a host name or an address")]
+    host: Annotated[str, Matching(_OF_ANOTHER, _ANOTHER)]
     port: Annotated[int, Field(ge=1, le=65_535)] = 3100
 
 
@@ -272,7 +278,7 @@ class Inventory(Section):
         ),
     ] = False
     time_servers: Annotated[
-        tuple[Annotated[str, Matching(r"[A-Za-z0-9][-A-Za-z0-9.]{1,200}", "a host name or an address")], ...],
+        tuple[Annotated[str, Matching(_OF_ANOTHER, _ANOTHER)], ...],
         Field(min_length=1, max_length=8, description="NTP servers that the machines reach"),
     ] = ("ntp.ubuntu.com",)
     allow_reset: Annotated[

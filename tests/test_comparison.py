@@ -28,6 +28,22 @@ def test_what_is_claimed_has_a_test_that_exists(row: list[str]) -> None:
         assert test in tests if test else any(name.startswith("test_") for name in tests)
 
 
+PRACTITIONERS_ASK_FOR = """
+    Language; Own VPC and subnets; Nodes by; p5, p5e, p5en; p6-b200, p6-b300, p6e-gb200; EFA interfaces;
+    EFA security group, itself in and out; Placement group; Off for a capacity block; Capacity block, ODCR; Spot;
+    GPU Operator; EFA plugin; NVMe RAID0; FSx for Lustre; FSx over EFA: the node's client; Gang scheduling; Volcano;
+    Kubeflow training; Katib; NCCL test after deploy; vLLM; vLLM autoscaling; DCGM and Prometheus; EFA metrics;
+    Alert rules; Node auto-repair; Access entries, pod identity; Ordered destroy; Tests offline
+"""
+
+
+def test_each_feature_stands_there_once_with_our_column() -> None:
+    """The thirty by which projects on AWS are compared, and what is beyond."""
+    there = [row[0] for row in ROWS]
+    assert len(there) == len(set(there))
+    assert {" ".join(each.split()) for each in PRACTITIONERS_ASK_FOR.split(";")} - set(there) == set()
+
+
 @pytest.mark.parametrize("row", [row for row in ROWS if row[1] == "part"], ids=lambda row: str(row[0])[:40])
 def test_what_is_there_in_part_says_what_is_missing(row: list[str]) -> None:
     assert len(row[2].split()) > 3

@@ -140,16 +140,17 @@ def _words(millicores: int) -> str:
 
 @warning(
     "X02",
-    formula="a protected stack has a receiver of alerts",
+    formula="a protected stack has a receiver of alerts, not of critical ones alone",
     source="Alertmanager documentation, configuration: a route without a receiver tells nobody",
 )
 def alerts_unheard(draft: Draft) -> Iterable[Observation]:
-    """A protected stack sends its alerts to somebody."""
-    if draft.settings.lifecycle.protect and draft.monitoring is not None and not draft.monitoring.receivers:
+    """A protected stack sends its alerts to somebody, its warnings too: most failures begin with one."""
+    plan = draft.monitoring
+    if draft.settings.lifecycle.protect and plan and all(each.at_least == "critical" for each in plan.receivers):
         yield Observation(
             path="monitoring.receivers",
-            sentence="nobody is told of an alert, and the stack is protected",
-            remedy="add a receiver: {name: on-call, kind: pagerduty, secret: pagerdutyKey, atLeast: critical}",
+            sentence=f"nobody is told of {'a warning' if plan.receivers else 'an alert'}, and the stack is protected",
+            remedy="add a receiver: {name: team, kind: slack, secret: slackUrl, channel: '#gpu-cluster'}",
         )
 
 

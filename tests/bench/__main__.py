@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +22,8 @@ from rich.table import Table
 from rehearsal import places, supervisor
 from rehearsal.command import apply
 from rehearsal.command.meter import Meter
-from rehearsal.command.session import open_session
+from rehearsal.command.session import Session, open_session
+from rehearsal.engine import stored
 from rehearsal.metal import lacking
 from tests.bench import copying, flat, hosts, passing, staging
 from tests.bench.yardstick import USUAL, counting_seconds
@@ -132,16 +134,39 @@ def rehearsal(stack: str = "dev") -> list[Figure]:
             raise SystemExit(f"{stack} does not run: {'; '.join(missing)}")
         with meter.phase("preview without changes"):
             quiet = session.engine.preview("--expect-no-changes").require()
+        asked = checks(session, stack)
         session.engine.destroy().require()
     finally:
         supervisor.stop(directory.path)
     peak = max(phase.peak for phase in meter.phases) / 2**30
     phases = ", ".join(f"{phase.name} {phase.seconds:.0f} s" for phase in meter.phases if phase.seconds >= 1)
+    whole = applied + asked["the policies"]
+    how = ", ".join(f"{what} {seconds:.1f} s" for what, seconds in asked.items())
     return [
-        Figure(f"make up, {stack}", applied, 120, "s", f"toolchain present; {phases}"),
+        Figure(f"make up, {stack}", whole, 120, "s", f"toolchain present; policies, {phases}"),
+        Figure(f"checks in make up, {stack}", sum(asked.values()) / whole, 0.1, "", f"{how}, of {whole:.0f} s"),
         Figure(f"preview without changes, {stack}", quiet.seconds, 10, "s", "wall time of the engine's command"),
         Figure("peak memory", peak, 3, "GiB", "proportional set size of every process of the rehearsal, once a second"),
     ]
+
+
+def checks(session: Session, stack: str) -> dict[str, float]:
+    """Wall time of what `make up` asks beside applying: the policies first, the state, the account at the end."""
+
+    def policies() -> None:
+        subprocess.run([sys.executable, "-m", "tests.graph", stack], cwd=ROOT, check=True, capture_output=True)
+
+    asked: dict[str, Callable[[], object]] = {
+        "the policies": policies,
+        "state files": lambda: stored.check(session.directory.backend, "", ""),
+        "declared against there": session.gone,
+    }
+    took = {}
+    for what, ask in asked.items():
+        began = time.monotonic()
+        ask()
+        took[what] = time.monotonic() - began
+    return took
 
 
 def review_share(stack: str = "dev") -> Figure:

@@ -1,5 +1,5 @@
 """A control plane with nothing on it, and a file system: the way in, the deployer's access, the logs of the cluster
-before, and a throughput that FSx never changes.
+before, and a throughput that FSx never changes; made while AWS shows late what it has made.
 """
 
 from collections.abc import Iterator
@@ -34,6 +34,9 @@ from stacks.providers import aws_provider, kubernetes_provider
 """
 FAST = {"deploymentType": "PERSISTENT_2", "capacityGib": 4800, "throughputMbpsPerTib": 1000, "efa": True}
 LOGS = "/aws/eks/gpucluster-dev/cluster"
+LATE = {"action": "DescribeVpcs|DescribeSubnets", "code": "InvalidID.NotFound", "status": 400, "times": 6}
+"""What EC2 answers for a while about what it has just made (EC2 API reference, eventual consistency)."""
+
 GROUP = ("aws:cloudwatch:LogGroup", "cluster-logs")
 
 
@@ -61,9 +64,11 @@ def group(site: Rehearsed) -> dict[str, object] | None:
 
 @pytest.fixture(scope="module")
 def applied(site: Rehearsed) -> Rehearsed:
-    """Applied where an earlier cluster left its log group."""
+    """Applied where an earlier cluster left its log group, and what is made is seen late."""
     site.aws("logs").create_log_group(logGroupName=LOGS)
+    site.control("POST", "faults", LATE)
     done = operations(site.up())
+    assert site.control("GET", "faults") == []
     assert [each for each in done if each[2] == "cluster-logs"] == [("import", *GROUP), ("update", *GROUP)]
     assert "first" in [name for operation, _, name in done if operation == "create"]
     return site

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
+from policy.documents import ROLE, rights, trusted
 from policy.pods import Pod, pods
 from policy.security import against_baseline, against_restricted
 from tests.graph.stackfiles import graph_of
@@ -58,3 +59,25 @@ def test_every_container_gains_nothing_and_asks_for_the_runtimes_seccomp_profile
             assert context["allowPrivilegeEscalation"] is False
             assert context["capabilities"]["drop"] == ["ALL"]
             assert context["seccompProfile"] == {"type": "RuntimeDefault"}
+
+
+INTERFACES = ("ec2:AssignPrivateIpAddresses", "ec2:AttachNetworkInterface", "ec2:ModifyNetworkInterfaceAttribute")
+OF_NODES = {"AmazonEC2ContainerRegistryPullOnly", "AmazonEKSWorkerNodePolicy"}
+"""AWS' policies without a right on interfaces: images are pulled, and the instance looks at what it is."""
+
+
+@pytest.mark.parametrize("stack", ["dev", "prod"])
+def test_only_the_cni_changes_interfaces_and_no_node_may_s06(stack: str) -> None:
+    """A pod on its node's network takes the node's role: with AWS' policy of the CNI it would rewire any instance."""
+    graph = graph_of(stack)
+    held = {each.name: (trusted(each) or {}, rights(graph, each)) for each in graph.of_type(ROLE)}
+    nodes = {name: has for name, (trust, has) in held.items() if "ec2.amazonaws.com" in trust}
+    assert {name: (set(has.policies), has.statements, has.partly) for name, has in nodes.items()} == {
+        "node-role-role": (OF_NODES, (), False)
+    }
+    assert not [name for name, (_, has) in held.items() for each in INTERFACES if has.allow(each, "arn:aws:ec2:::any")]
+    assert [name for name, (_, has) in held.items() if "AmazonEKS_CNI_Policy" in has.policies] == [
+        "node-addons-vpc-cni-identity-role"
+    ]
+    cni = graph.one("node-addons-vpc-cni-identity-association").inputs
+    assert (cni["namespace"], cni["serviceAccount"]) == ("kube-system", "aws-node")

@@ -140,18 +140,33 @@ def _by_path(port: str) -> re.Pattern[str]:
 
 @metal_rule(
     "F04",
-    formula="time servers are others than the machine itself, each once",
+    formula="each time server is there once",
     source="chrony.conf(5): server; RFC 8633, section 3.2: one source more for each that may be wrong",
 )
 def time_servers(draft: MetalDraft) -> Iterable[Observation]:
-    """A machine takes the time from others: from itself, or from one that is written twice, it learns nothing."""
+    """A time server that is written twice tells nothing about the first."""
     servers = draft.settings.inventory.time_servers if draft.settings.inventory else ()
-    said = [f"{each} is there twice" for each, count in Counter(servers).items() if count > 1]
-    said += [f"{each} is the machine itself" for each in servers if each == "localhost" or each.startswith("127.")]
-    if said:
+    if twice := [each for each, count in Counter(servers).items() if count > 1]:
         yield Observation(
             path="inventory.timeServers",
-            sentence=", ".join(said),
+            sentence=f"{', '.join(twice)} is there twice",
             remedy="name servers of the site, each once",
             inputs={"servers": str(len(servers))},
+        )
+
+
+@metal_warning(
+    "F04",
+    formula="an address is not the only one of timeServers",
+    source="RFC 8633, section 3.2: nothing shows that the only source of time is wrong",
+)
+def time_server_alone(draft: MetalDraft) -> Iterable[Observation]:
+    """Machines do not follow one clock alone, wherever it goes. A name may stand for several servers."""
+    servers = draft.settings.inventory.time_servers if draft.settings.inventory else ()
+    if len(servers) == 1 and servers[0].replace(".", "").isdigit():
+        yield Observation(
+            path="inventory.timeServers",
+            sentence=f"{servers[0]} is the only clock: if it is wrong, all machines are; if it fails, they drift apart",
+            remedy="name a second and a third server, or a name that stands for several",
+            inputs={"servers": servers[0]},
         )

@@ -155,3 +155,20 @@ def _ranges(draft: MetalDraft) -> dict[str, IPv4Network]:
         **({"fabric.railCidr": rails} if rails is not None else {}),
     }
     return {path: IPv4Network(network) for path, network in written.items()}
+
+
+@metal_warning(
+    "Y06",
+    formula="inventory.objectStore.endpoint is https",
+    source="S3 API, Signature Version 4: a request's words are signed, and nothing is encrypted",
+)
+def store_in_clear(draft: MetalDraft) -> Iterable[Observation]:
+    """Checkpoints and weights are read and written by TLS: who is on the network could read them, or give others."""
+    store = draft.settings.inventory.object_store if draft.settings.inventory else None
+    if store and store.endpoint.startswith("http:"):
+        yield Observation(
+            path="inventory.objectStore.endpoint",
+            sentence=f"{store.endpoint} has no TLS: checkpoints and weights pass the network in clear",
+            remedy="let the store answer https, or waive store-in-clear where the network itself is encrypted",
+            inputs={"endpoint": store.endpoint},
+        )

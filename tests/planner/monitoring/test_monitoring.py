@@ -154,6 +154,9 @@ def test_a_protected_stack_tells_somebody_x02() -> None:
         "gpucluster:monitoring.receivers"
     ]
     assert findings("alerts-unheard", changes={"monitoring": told}) == []
+    woken = {"receivers": [{**told["receivers"][0], "atLeast": "critical"}]}
+    (found,) = findings("alerts-unheard", changes={"monitoring": woken})
+    assert "nobody is told of a warning" in found.sentence
     assert findings("alerts-unheard", "dev", {"monitoring": {}}) == []
 
 

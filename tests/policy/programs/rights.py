@@ -78,6 +78,7 @@ HERE = thing("core/v1", "Namespace", "here", namespace="", labels={"role": "a"})
 DEFAULTS = thing("core/v1", "LimitRange", spec={"limits": []})
 PEER = {"podSelector": {"matchLabels": {"app": "one"}}}
 
+THERE = "actions_are_there"
 MEETS, SIZE, GROUP = "actions_meet_their_resource", "documents_fit_their_role", "rights_name_their_group"
 QUOTA, REFUSES, OWN = "quotas_are_of_what_pods_say", "admission_policies_refuse", "webhooks_let_their_own_pods_in"
 PLACE, PORT = "policies_name_a_namespace", "policies_open_the_ports_of_pods"
@@ -121,4 +122,11 @@ PROGRAMS = [
     Program(TAKEN, (alerts("gone"),), "sends alerts to the receiver gone"),
     Program(TAKEN, (alerts("team", "gone"),), "sends alerts to the receiver gone"),
     Program(TAKEN, (monitor(interval="1m", scrapeTimeout="15s"), alerts("team", "on-call"))),
+    Program(
+        THERE, (document("s3:GetObjects", BUCKET),), "names s3:GetObjects, which is no action of s3; near it are Ge"
+    ),
+    Program(THERE, (document("s3:ListObjectsV2", BUCKET),), "names s3:ListObjectsV2, which is no action of s3"),
+    Program(THERE, (document("kms:GenerateDatakeys*", "*"),), "names kms:GenerateDatakeys*, which is no action of kms"),
+    Program(THERE, (document("s3:getobject", BUCKET), document("S3:List*", BUCKET), document("*", BUCKET))),
+    Program(THERE, (document("sts:TagSession", "*"), document("ec2:NotListedHere", "*"))),
 ]

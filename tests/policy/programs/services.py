@@ -125,6 +125,8 @@ PROGRAMS = [
     Program(BUDGET, (budget(maxUnavailable=1), deployment(replicas=1))),
     Program(BUDGET, (budget(minAvailable="50%"), deployment(replicas=3))),
     Program(BUDGET, (budget({"app": "two"}, maxUnavailable=1), release("some-chart", namespace="here"))),
+    Program(BUDGET, (budget(maxUnavailable=1), training(workers=2)), "lets pods of one go one by one"),
+    Program(BUDGET, (budget(maxUnavailable=1), training(workers=1, master=False))),
     Program(OWN, (labelled({"matchLabels": ONE}, {"app": "two"}),), "selects {'app': 'one'} and labels its pods"),
     Program(OWN, (labelled({"matchLabels": ONE}, ONE), labelled({"matchLabels": ONE}, ONE, "two")), "of two too"),
     Program(OWN, (labelled(NAME_IN, ONE), SECOND), "of two too"),

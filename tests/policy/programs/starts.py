@@ -3,7 +3,7 @@
 from typing import Any
 
 from policy.graph import Resource
-from tests.policy.programs.form import Program, deployment, job, pod, release, resource, template, thing, training
+from tests.policy.programs.form import Program, deployment, gpus, job, pod, release, resource, template, thing, training
 
 NODES = resource(
     "aws:eks/nodeGroup:NodeGroup", "nodes", labels={"pool": "a"}, scalingConfig={"maxSize": 2, "minSize": 1}
@@ -63,7 +63,28 @@ def cron(**spec: Any) -> Resource:
     return thing("batch/v1", "CronJob", spec={"schedule": "0 3 * * *", "jobTemplate": {"spec": inner}, **spec})
 
 
+def before(number: int, **more: Any) -> Resource:
+    """A server of four GPUs, and a container before it that asks for so many."""
+    first = {"name": "warm", "image": "work:1", **gpus(number), **more}
+    return deployment(gpus(4), initContainers=[first])
+
+
+def launching(*command: str, at: str = "/data", **more: Any) -> Resource:
+    """A container whose root is read-only, with an emptyDir at a path."""
+    mounts = [{"name": "files", "mountPath": at}]
+    context = {"readOnlyRootFilesystem": True}
+    container = {"command": list(command), "securityContext": context, "volumeMounts": mounts, **more}
+    return deployment(container, volumes=[{"name": "files", "emptyDir": {}}])
+
+
+def limited(resource: str, request: str, limit: str) -> Resource:
+    return deployment({"resources": {"requests": {resource: request}, "limits": {resource: limit}}})
+
+
+QUEUED = thing("batch/v1", "Job", labels={"kueue.x-k8s.io/queue-name": "a"}, spec={"suspend": True})
 PLACED, APART, SPREAD = "pods_can_be_placed", "copies_have_nodes", "spreads_count_their_pods"
+STARTED, FIRST, TMP = "runs_are_started", "first_containers_take_no_more", "read_only_roots_have_a_tmp"
+LIMITED = "extended_resources_limited"
 FREE, NAMES = "host_ports_are_free", "host_networks_resolve_services"
 FILLED, RUN, TIME, OPERATORS = (
     "variables_are_filled_in",
@@ -111,4 +132,18 @@ PROGRAMS = [
     Program(OPERATORS, (release("cilium"), ONE_MACHINE), "has 2 operators for 1 machines"),
     Program(OPERATORS, (release("cilium", operator={"replicas": 1}), ONE_MACHINE)),
     Program(OPERATORS, (release("cilium"),)),
+    Program(STARTED, (training(spec={"runPolicy": {"suspend": True}}),), "is a PyTorchJob that is suspended"),
+    Program(STARTED, (job(suspend=True),), "is a Job that is suspended"),
+    Program(STARTED, (QUEUED, job(suspend=False), cron(suspend=True))),
+    Program(STARTED, (job(suspend=True, managedBy="kueue.x-k8s.io/multikueue"),)),
+    Program(FIRST, (before(8),), "takes 8 nvidia.com/gpu for warm and works with 4 of them"),
+    Program(FIRST, (before(4), before(8, restartPolicy="Always"))),
+    Program(TMP, (launching("torchrun", "train.py"),), "starts torchrun in main, which may write nowhere"),
+    Program(TMP, (launching("sh", "-c", "exec /opt/bin/vllm serve /m"),), "starts /opt/bin/vllm in main"),
+    Program(TMP, (launching("torchrun", "train.py", at="/tmp"), launching("vllm", "serve", at="/var/"))),
+    Program(TMP, (launching("torchrun", env=[{"name": "TMPDIR", "value": "/data/tmp"}]), launching("serve"))),
+    Program(LIMITED, (limited("memory", "2Gi", "1Gi"),), "requests 2Gi memory and limits it to 1Gi"),
+    Program(LIMITED, (limited("cpu", "1500m", "1"),), "requests 1500m cpu and limits it to 1"),
+    Program(LIMITED, (limited("nvidia.com/gpu", "1", "2"),), "requests 1 nvidia.com/gpu and limits it to 2"),
+    Program(LIMITED, (limited("memory", "1Gi", "2Gi"), limited("cpu", "1", "1000m"), before(4))),
 ]

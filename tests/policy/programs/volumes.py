@@ -5,6 +5,7 @@ from typing import Any
 from policy.graph import Resource
 from tests.policy.programs.form import Program, deployment, resource, template, thing
 
+MOUNTS, KEPT = "mounts_have_their_volume", "static_volumes_are_kept"
 MODES, FIT, ALONE = "modes_known_to_driver", "claims_fit_their_volumes", "one_node_claims_have_one_pod"
 RWX, RWO, ROX = ["ReadWriteMany"], ["ReadWriteOnce"], ["ReadOnlyMany"]
 PLACE = {"dnsname": "fs-1.fsx.us-east-2.amazonaws.com", "mountname": "abc"}
@@ -46,6 +47,12 @@ def volume_of(driver: str, name: str) -> Resource:
 def mounting(replicas: int | None) -> Resource:
     """A Deployment that mounts the claim `data`."""
     return deployment(replicas=replicas, volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}])
+
+
+def at(*paths: str) -> Resource:
+    """A Deployment that mounts a volume at each of these paths."""
+    mounts = [{"name": f"v{number}", "mountPath": path} for number, path in enumerate(paths)]
+    return deployment({"volumeMounts": mounts}, volumes=[{"name": each["name"], "emptyDir": {}} for each in mounts])
 
 
 SET = {"volumeClaimTemplates": [{"spec": {"accessModes": RWX, "storageClassName": "class"}}], "template": template()}
@@ -118,4 +125,9 @@ PROGRAMS = [
         FIT, (volume(claimRef={"namespace": "here", "name": "lost"}), claim()), "lost in here, which nothing creates"
     ),
     Program(MODES, (volume(), deployment(volumes=[{"name": "x", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}]))),
+    Program(MOUNTS, (at("/data", "/data"),), "mounts 2 volumes at /data in main"),
+    Program(MOUNTS, (at("/data", "/data/more"),)),
+    Program(KEPT, (volume(persistentVolumeReclaimPolicy="Delete"),), "whose reclaim policy is Delete"),
+    Program(KEPT, (volume(), volume_of("ebs.csi.aws.com", "two"), kind("ebs.csi.aws.com"))),
+    Program(KEPT, (volume(persistentVolumeReclaimPolicy="Retain"),)),
 ]
