@@ -62,7 +62,8 @@ class Door:
 def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Door]:
     """A door, and an `aws` on PATH that tells as token which profile it was called with."""
     command = tmp_path / "aws"
-    command.write_text('#!/bin/sh\n[ "$2" = get-token ] && echo \'{"status": {"token": "\'$AWS_PROFILE\'"}}\'\n')
+    words = "eks get-token --cluster-name lab --region us-east-2 --output json"
+    command.write_text(f'#!/bin/sh\n[ "$*" = "{words}" ] && echo \'{{"status": {{"token": "\'$AWS_PROFILE\'"}}}}\'\n')
     command.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
@@ -134,5 +135,13 @@ def test_an_endpoint_out_of_reach_names_the_settings_that_open_it_lf02(door: Doo
 
 def test_a_failing_aws_command_is_told_in_its_own_words_lf05(door: Door, tmp_path: Path) -> None:
     (tmp_path / "aws").write_text("#!/bin/sh\necho the profile is gone >&2\nexit 255\n")
-    with pytest.raises(pulumi.RunError, match=r"`aws eks get-token .*the profile is gone"):
+    with pytest.raises(pulumi.RunError, match=r"`aws eks get-token .*` returns no token \(the profile is gone\)"):
+        await_admission(json.loads(door.kubeconfig), hours(0.0))
+
+
+def test_a_machine_without_the_aws_command_is_told_to_install_it_lf05(
+    door: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    with pytest.raises(pulumi.RunError, match=r"No such file or directory: 'aws'\): install the AWS CLI"):
         await_admission(json.loads(door.kubeconfig), hours(0.0))
