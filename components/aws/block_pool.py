@@ -27,6 +27,7 @@ class BlockPool(Component):
 
     def __init__(self, name: str, args: BlockPoolArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
-        groups = [NodePool(self.named(str(number)), each, self.child()) for number, each in enumerate(args.groups, 1)]
+        for number, each in enumerate(args.groups, 1):
+            NodePool(self.named(str(number)), each, self.child())
         self.nodes = self
-        self.register_outputs({"nodeGroups": [each.nodes.node_group_name for each in groups]})
+        self.register_outputs({})

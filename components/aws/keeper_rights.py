@@ -48,7 +48,7 @@ class Holdings:
     parameters: Sequence[str]
     topic: str
     log_group: str
-    blocks: bool = False
+    blocks: bool
 
 
 def rights(of: Holdings) -> str:

@@ -37,6 +37,6 @@ class SpotPool(Component):
             placement_group=False,
             beside=spot.placement,
         )
-        groups = [spot, NodePool(self.named("on-demand"), paid, self.child())]
+        NodePool(self.named("on-demand"), paid, self.child())
         self.nodes = self
-        self.register_outputs({"nodeGroups": [each.nodes.node_group_name for each in groups]})
+        self.register_outputs({})

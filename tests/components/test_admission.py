@@ -23,11 +23,14 @@ ALLOWED, KNOWN, STRANGER = (201, True), (201, False), (401, False)
 
 
 class Door:
-    """An API server that gives these answers, the last one repeated; `asked` holds the bearers it saw."""
+    """An API server that gives these answers, the last one repeated; `asked` holds the bearers it saw, `questions` what
+    they wanted to know.
+    """
 
     def __init__(self, directory: Path) -> None:
         self.answers: list[tuple[int, bool]] = []
         self.asked: list[str] = []
+        self.questions: list[Any] = []
         authority = Authority("kubernetes")
         pair = authority.server("api", (), ("127.0.0.1",))
         for name, pem in (("certificate", pair.certificate), ("key", pair.key)):
@@ -47,6 +50,7 @@ class Door:
 
     def _answer(self, asked: Asked) -> Said:
         self.asked.append(asked.headers["Authorization"])
+        self.questions.append(asked.content)
         status, allowed = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         return Said({"status": {"allowed": allowed}}, status)
 
@@ -58,7 +62,8 @@ class Door:
 def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Door]:
     """A door, and an `aws` on PATH that tells as token which profile it was called with."""
     command = tmp_path / "aws"
-    command.write_text('#!/bin/sh\n[ "$2" = get-token ] && echo \'{"status": {"token": "\'$AWS_PROFILE\'"}}\'\n')
+    words = "eks get-token --cluster-name lab --region us-east-2 --output json"
+    command.write_text(f'#!/bin/sh\n[ "$*" = "{words}" ] && echo \'{{"status": {{"token": "\'$AWS_PROFILE\'"}}}}\'\n')
     command.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
@@ -83,10 +88,15 @@ def test_a_new_entry_is_waited_for_until_several_answers_in_a_row_let_in_lf05(do
     assert asyncio.run(admitted(door.kubeconfig, ago(seconds=1))) == door.kubeconfig
     assert len(door.asked) == 4 + 3
     assert set(door.asked) == {"Bearer ml"}
+    assert door.questions[0] == {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": {"verb": "create", "resource": "namespaces"}},
+    }
 
 
 def test_access_that_has_settled_costs_no_question_lf05(door: Door) -> None:
-    assert asyncio.run(admitted(door.kubeconfig, ago(minutes=11))) == door.kubeconfig
+    assert asyncio.run(admitted(door.kubeconfig, ago(minutes=10, seconds=1))) == door.kubeconfig
     assert not door.asked
 
 
@@ -125,5 +135,13 @@ def test_an_endpoint_out_of_reach_names_the_settings_that_open_it_lf02(door: Doo
 
 def test_a_failing_aws_command_is_told_in_its_own_words_lf05(door: Door, tmp_path: Path) -> None:
     (tmp_path / "aws").write_text("#!/bin/sh\necho the profile is gone >&2\nexit 255\n")
-    with pytest.raises(pulumi.RunError, match=r"`aws eks get-token .*the profile is gone"):
+    with pytest.raises(pulumi.RunError, match=r"`aws eks get-token .*` returns no token \(the profile is gone\)"):
+        await_admission(json.loads(door.kubeconfig), hours(0.0))
+
+
+def test_a_machine_without_the_aws_command_is_told_to_install_it_lf05(
+    door: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    with pytest.raises(pulumi.RunError, match=r"No such file or directory: 'aws'\): install the AWS CLI"):
         await_admission(json.loads(door.kubeconfig), hours(0.0))

@@ -155,7 +155,7 @@ def test_pods_under_a_new_association_are_made_when_it_is_effective_lf17(monkeyp
 
     monkeypatch.setattr(asyncio, "sleep", sleep)
     now = datetime.now(UTC)
-    for age, pauses in ((3, 1), (90, 1), (300, 0)):
+    for age, pauses in ((3, 1), (90, 1), (121, 0)):
         waited.clear()
         assert asyncio.run(effective("sft", (now - timedelta(seconds=age)).isoformat())) == "sft"
         assert waited == [SETTLING_SECONDS] * pauses
@@ -182,7 +182,11 @@ def test_a_driver_with_rights_is_registered_once_its_association_is_effective_lf
 
 def test_a_log_group_without_its_cluster_is_taken_over_lf09(monkeypatch: pytest.MonkeyPatch) -> None:
     there = {"arns": [], "id": "us-east-2", "logGroupNames": ["/aws/eks/lab/cluster", "/aws/eks/lab/cluster-2"]}
-    assert cluster().one("sample-logs").imported == ""
+    graph = cluster()
+    (looked,) = [each for each in graph.invokes if each.token.endswith(":getLogGroups")]
+    assert looked.args == {"logGroupNamePrefix": "/aws/eks/lab/cluster"}
+    assert looked.provider.startswith(graph.one("aws").urn)
+    assert graph.one("sample-logs").imported == ""
     monkeypatch.setitem(INVOKES, "aws:cloudwatch/getLogGroups:getLogGroups", there)
     assert cluster().one("sample-logs").imported == "/aws/eks/lab/cluster"
     assert cluster(name="la").one("sample-logs").imported == ""

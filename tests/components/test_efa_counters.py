@@ -47,6 +47,7 @@ def test_a_node_without_cards_prints_nothing(tmp_path: Path) -> None:
 
 def test_the_exporter_never_sees_half_a_file() -> None:
     made = sidecar(efa_counters("shell:1"), 45, {"cpu": "5m", "memory": "16Mi"})
+    assert made["image"] == "shell:1"
     loop = made["command"][2]
     assert f"> {TEXTFILES}/efa.prom.new && mv {TEXTFILES}/efa.prom.new {TEXTFILES}/efa.prom; sleep 45" in loop
     assert subprocess.run(["sh", "-n", "-c", loop], check=False).returncode == 0

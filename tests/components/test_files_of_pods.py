@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from components.aws.file_system_rates import rates_files
 from components.kubeflow.pipeline_upload import upload_files
 from components.metal.sensors import sensors_files
 from components.monitoring.isolation import isolation_files
@@ -24,6 +25,7 @@ OURS = {*(path.stem for path in (ROOT / "node").rglob("*.py")), "redfish"}
 STARTED: Mapping[Callable[[], dict[str, str]], tuple[str, ...]] = {
     follow_up_files: ("ask.py", "publish.py"),
     gate_files: ("gate.py", "measure.py", "expire.py", "publish.py"),
+    rates_files: ("rates.py",),
     isolation_files: ("isolate.py", "publish.py"),
     sensors_files: ("sensors.py",),
     staging_files: ("stage.py",),

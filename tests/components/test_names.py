@@ -18,6 +18,8 @@ from components.training.gates import Gate
 from tests.components.samples import (
     FILE,
     Make,
+    aws,
+    aws_nodes,
     built,
     done,
     gate_args,
@@ -34,23 +36,35 @@ LONG = "long" * 60
 
 # the limits are those of AWS' API references, less what AWS or the program adds to a name
 LIMITS = {
+    "aws:budgets/budget:Budget": 100,
+    "aws:cloudwatch/eventRule:EventRule": 64,
+    "aws:costexplorer/anomalyMonitor:AnomalyMonitor": 256,
+    "aws:ec2/launchTemplate:LaunchTemplate": 128,
+    "aws:ec2/placementGroup:PlacementGroup": 255,
+    "aws:ec2/securityGroup:SecurityGroup": 255,
+    "aws:ecr/repository:Repository": 256,
     "aws:eks/cluster:Cluster": 100,
+    "aws:iam/instanceProfile:InstanceProfile": 128,
     "aws:iam/role:Role": 64,
     "aws:kms/alias:Alias": 256,
-    "aws:ec2/securityGroup:SecurityGroup": 255,
-    "aws:ec2/placementGroup:PlacementGroup": 255,
-    "aws:ec2/launchTemplate:LaunchTemplate": 128,
+    "aws:lambda/function:Function": 64,
     "aws:s3/bucket:Bucket": 63,
+    "aws:scheduler/schedule:Schedule": 64,
+    "aws:sns/topic:Topic": 256,
+    "aws:sqs/queue:Queue": 80,
 }
 
 
 def test_names_of_a_stack_with_a_long_name_fill_their_limits() -> None:
-    graph = run_program(stack_config("dev"), stack=LONG)
+    samples = (aws.SAMPLES | aws_nodes.SAMPLES).values()
+    graphs = [run_program(stack_config("dev"), stack=LONG), *(built(make, stack=LONG) for make in samples)]
     for token, limit in LIMITS.items():
-        found = {each.name: each.inputs.get("bucket") or each.inputs["name"] for each in graph.of_type(token)}
-        assert found, token
-        assert {name: len(text) for name, text in found.items()} == dict.fromkeys(found, limit), token
-        assert len(set(found.values())) == len(found)
+        names = [
+            [each.inputs.get("bucket") or each.inputs["name"] for each in graph.of_type(token)] for graph in graphs
+        ]
+        found = [name for of_graph in names for name in of_graph if "long" in name]
+        assert {len(name) for name in found} == {limit}, token
+        assert all(len(of_graph) == len(set(of_graph)) for of_graph in names)
 
 
 def test_a_pools_node_group_has_63_characters() -> None:

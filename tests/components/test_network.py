@@ -1,6 +1,7 @@
 """Network and security groups (F02, NW10)."""
 
 import pulumi
+import pulumi_aws as aws
 import pytest
 
 from components.aws.lustre import Lustre
@@ -61,6 +62,23 @@ def test_lustre_has_its_ports_with_the_nodes_both_ways() -> None:
         assert ("in", "sg", group, "tcp", low, high) in found
     at_nodes = [each for each in graph.of_type("SecurityGroupIngressRule") if each.inputs["securityGroupId"] == "sg-1"]
     assert {each.inputs["fromPort"] for each in at_nodes} == {988, 1018}
+
+
+def test_what_starts_in_a_subnet_can_reach_out() -> None:
+    """Its routes are there before it, and go after it."""
+
+    def both(opts: pulumi.ResourceOptions) -> Network:
+        network = Network("sample", network_args(), opts)
+        (subnet,) = network.subnet_ids("gpu")
+        within = pulumi.ResourceOptions(parent=network)
+        aws.efs.MountTarget("there", aws.efs.MountTargetArgs(file_system_id="fs-1", subnet_id=subnet), within)
+        return network
+
+    graph = built(both)
+    there = graph.one("there")
+    assert there.inputs["subnetId"] == graph.one("sample-subnet-gpu").id
+    needed = {"sample-subnet-gpu", "sample-subnet-gpu-routes", "sample-private-default-route"}
+    assert {graph.resources[urn].name for urn in there.depends_on} == needed
 
 
 def test_a_group_is_handed_on_only_with_its_rules_in_force() -> None:

@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 import yaml
 
-from policy.graph import Graph, Resource
+from policy.graph import Resource
 from tests.components.samples import SAMPLES, Make, built
 from tests.components.variants import VARIANTS
+from tests.graph.harness import Recorded
 
 WRITTEN = Path(__file__).with_name("registered")
 SECRET_ANYWAY = {"data", "stringData", "value", "valueWo"}
@@ -25,13 +26,14 @@ MAKERS = [name for name in SAMPLES if name[0].islower()]
 """All but the layers, which hold nothing of their own."""
 
 
-def shown(resource: Resource, graph: Graph) -> dict[str, Any]:
+def shown(resource: Resource, graph: Recorded) -> dict[str, Any]:
     """A registered resource as the files have it, with its options beside its inputs."""
     parent = graph.resources.get(resource.parent)
     options: dict[str, Any] = {
         "inside": parent.name.removeprefix("sample") if parent else "",
         "after": sorted(graph.resources[urn].name for urn in resource.depends_on),
         "timeouts": dict(resource.timeouts),
+        "hooks": graph.hooks.get(resource.urn, {}),
         "protect": resource.protect,
         "ignoreChanges": list(resource.ignore_changes),
         "replaceOnChanges": list(resource.replace_on_changes),

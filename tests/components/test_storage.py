@@ -42,7 +42,7 @@ def test_persistent_has_its_tier_and_our_key_g26_st18() -> None:
 @pytest.mark.parametrize("after", [500, None])
 def test_another_throughput_with_efa_is_refused_with_path_and_remedy(after: int | None) -> None:
     """Before the update, in a preview too; what else changes passes."""
-    old = {"perUnitStorageThroughput": 1000.0, "storageCapacity": 4800.0}
+    old = {"storageCapacity": 4800.0, "perUnitStorageThroughput": 1000.0}
     throughput_stays(asked(old, {**old, "storageCapacity": 9600.0}))
     with pytest.raises(RuntimeError, match=r"^gpucluster:storage.lustre.throughputMbpsPerTib: .*; set it to 1000, or"):
         throughput_stays(asked(old, {**old, "perUnitStorageThroughput": after}))

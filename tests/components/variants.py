@@ -13,6 +13,7 @@ from components.aws.devices import efa_network
 from components.aws.file_system_rates import FileSystemRates
 from components.aws.flow_logs import FlowLogs
 from components.aws.home import HomeFiles
+from components.aws.keeper import Keeper
 from components.aws.keys import Keys, KeysArgs
 from components.aws.lustre import AssociationSpec, Lustre
 from components.aws.network import Network, SubnetSpec
@@ -20,6 +21,7 @@ from components.aws.node_repair import Repair, RepairOverride
 from components.aws.node_role import NodeRole, NodeRoleArgs
 from components.aws.nodes import NodePool
 from components.aws.pod_identity import PodIdentity, PodIdentityArgs, read_prefix, statement_document, write_prefix
+from components.aws.registry import Registry
 from components.aws.security_groups import LustreGroup, LustreGroupArgs
 from components.gateway.gateway import Gateway, GatewayArgs
 from components.gateway.issuer import Acme, Issuer, IssuerArgs
@@ -90,6 +92,7 @@ from tests.components.samples import (
     host_args,
     hub_args,
     job_args,
+    keeper_args,
     lustre_args,
     machines_args,
     mlflow_args,
@@ -98,6 +101,7 @@ from tests.components.samples import (
     page_args,
     pool_args,
     rates_args,
+    registry_args,
     service_args,
     sign_in_args,
     smoke_args,
@@ -159,7 +163,9 @@ def tracked(opts: pulumi.ResourceOptions) -> Experiment:
 
 
 VARIANTS: Mapping[str, Make] = {
-    "network-protected": lambda opts: Network("sample", network_args(protect=True, region="eu-north-1"), opts),
+    "network-protected": lambda opts: Network(
+        "sample", network_args(protect=True, region="eu-north-1", after=done()), opts
+    ),
     "flow-logs-rejected": lambda opts: FlowLogs(
         "sample", flow_logs_args(days=90, traffic="REJECT", partition="aws-cn", region="cn-north-1"), opts
     ),
@@ -286,7 +292,9 @@ VARIANTS: Mapping[str, Make] = {
         opts,
     ),
     "pool-reserved": lambda opts: NodePool(
-        "sample", pool_args(placement_group=False, reservation_id="cr-0fedcba9876543210"), opts
+        "sample",
+        pool_args(placement_group=False, reservation_id="cr-0fedcba9876543210", further_types=["p5e.48xlarge"]),
+        opts,
     ),
     "network-with-pods": lambda opts: Network(
         "sample",
@@ -302,12 +310,27 @@ VARIANTS: Mapping[str, Make] = {
     "addons-apart": lambda opts: Addons(
         "sample", AddonsArgs(cluster_name="lab", partition="aws", addons=node_addons(apart=True), versions={}), opts
     ),
+    "addons-of-prefixes": lambda opts: Addons(
+        "sample", AddonsArgs(cluster_name="lab", partition="aws", addons=node_addons(prefixes=True), versions={}), opts
+    ),
     "pool-holding": lambda opts: NodePool(
         "sample", pool_args(held=HeldCapacity(count=4, zone="us-east-2a", ends="2026-12-25T00:00:00Z")), opts
     ),
     "home-protected": lambda opts: HomeFiles(
         "sample", home_args(cold_days=None, backed_up=True, protect=True, namespaces=["training"]), opts
     ),
+    "cluster-standing": lambda opts: Cluster("sample", cluster_args(standing=True), opts),
+    "keeper-of-blocks": lambda opts: Keeper(
+        "sample",
+        keeper_args(
+            blocks=[{"reservation": "cr-1", "group": "training", "nodes": 2}],
+            spots=[{"spot": "chats", "on_demand": "chats-paid", "nodes": 3}],
+            max_usd=None,
+            emails=(),
+        ),
+        opts,
+    ),
+    "registry-protected": lambda opts: Registry("sample", registry_args(disposable=False, protect=True), opts),
     "lustre-linked": lambda opts: Lustre(
         "sample",
         lustre_args(
@@ -679,7 +702,7 @@ VARIANTS: Mapping[str, Make] = {
     ),
     "node-role-that-signs-in": lambda opts: NodeRole(
         "sample",
-        NodeRoleArgs(partition="aws", session_manager=False, login=MIRROR),
+        NodeRoleArgs(partition="aws", session_manager=False, login=MIRROR, fetched=["b/y", "b/x"]),
         opts,
     ),
     "image-signatures-by-key": lambda opts: ImageSignatures(

@@ -32,9 +32,12 @@ UNKNOWN = rpc.UNKNOWN
 
 @dataclass(kw_only=True, slots=True)
 class Recorded(Graph):
-    """A graph, and what the program told the engine to show: (severity, text) from warnings upwards."""
+    """A graph; what the program told the engine to show: (severity, text) from warnings upwards; and by URN, when which
+    hooks run, and whether in a preview too.
+    """
 
     messages: list[tuple[int, str]] = field(default_factory=list)
+    hooks: dict[str, dict[str, dict[str, bool]]] = field(default_factory=dict)
 
 
 def plain(value: Any) -> Any:
@@ -65,6 +68,7 @@ class RecordingMonitor(mocks.MockMonitor):
         self.graph = Recorded()
         self._preview = preview
         self._read: set[str] = set()
+        self._previewed: dict[str, bool] = {}
         self._lock = threading.Lock()
 
     def make_urn(self, parent: str, type_: str, name: str) -> str:
@@ -129,6 +133,12 @@ class RecordingMonitor(mocks.MockMonitor):
             if urn in self.graph.resources:
                 raise AssertionError(f"two resources have the URN {urn}; give one another logical name")
             self.graph.resources[urn] = resource
+            for moment, names in request.hooks.ListFields():
+                self.graph.hooks.setdefault(urn, {})[moment.name] = {name: self._previewed[name] for name in names}
+
+    def RegisterResourceHook(self, request: Any) -> Any:  # noqa: N802
+        self._previewed[request.name] = request.on_dry_run
+        return empty_pb2.Empty()
 
     def _made(self, urns: Iterable[str]) -> tuple[str, ...]:
         return tuple(urn for urn in urns if urn not in self._read)

@@ -117,6 +117,7 @@ def test_a_keeper_calls_what_its_role_allows_and_nothing_else(make: Any, cloud: 
         parameters=["arn:p"],
         topic="arn:t",
         log_group="arn:l",
+        blocks=False,
     )
     role = named(json.loads(rights(holdings)))
     assert asked - role == set()

@@ -17,7 +17,16 @@ from tests.components.samples import (
     tracking,
     training,
 )
-from tests.components.samples.aws import KEY_ARN, flow_logs_args, home_args, lustre_args, network_args, rates_args
+from tests.components.samples.aws import (
+    KEY_ARN,
+    flow_logs_args,
+    home_args,
+    keeper_args,
+    lustre_args,
+    network_args,
+    rates_args,
+    registry_args,
+)
 from tests.components.samples.aws_nodes import DEPLOYER, ENA, cluster_args, pool_args
 from tests.components.samples.common import CLI, Make, Options, built, done
 from tests.components.samples.gateway import page_args, sign_in_args
@@ -59,6 +68,7 @@ __all__ = [
     "host_args",
     "hub_args",
     "job_args",
+    "keeper_args",
     "lustre_args",
     "machines_args",
     "mlflow_args",
@@ -68,6 +78,7 @@ __all__ = [
     "pipelines_store",
     "pool_args",
     "rates_args",
+    "registry_args",
     "service_args",
     "sign_in_args",
     "smoke_args",

@@ -106,6 +106,33 @@ def home_args(**changes: Any) -> HomeArgs:
     return HomeArgs(**{**known, **changes})
 
 
+def keeper_args(**changes: Any) -> KeeperArgs:
+    known: dict[str, Any] = {
+        "code": {"handler.py": "def handle(event, context): ..."},
+        "region": "us-east-2",
+        "partition": "aws",
+        "account_id": "123456789012",
+        "cluster_name": "gpucluster-lab",
+        "key_arn": "arn:aws:kms:us-east-2:123456789012:key/one",
+        "log_group": "/aws/eks/gpucluster-lab/keeper",
+        "tags": {"gpucluster:project": "gpucluster", "gpucluster:stack": "lab"},
+        "tag_key": "gpucluster:stack",
+        "ends": "2026-11-23T18:00:00Z",
+        "warn_hours": 2,
+        "hourly_usd": 4.5,
+        "max_usd": 36,
+        "emails": ("ml@example.com",),
+        "gpu_pools": {"training": 2},
+        "off_hours": {"time_zone": "UTC", "days": ["mon"], "start": "08:00", "end": "20:00"},
+    }
+    return KeeperArgs(**{**known, **changes})
+
+
+def registry_args(**changes: Any) -> RegistryArgs:
+    repositories = [RepositorySpec(name="ml/llama-trainer", keep_images=40, untagged_days=9)]
+    return RegistryArgs(**{"repositories": repositories, "key_arn": KEY_ARN, "disposable": True, **changes})
+
+
 SAMPLES: Mapping[str, Make] = {
     "endpoints": lambda opts: Endpoints("sample", endpoints_args(), opts),
     "flow-logs": lambda opts: FlowLogs("sample", flow_logs_args(), opts),
@@ -124,28 +151,7 @@ SAMPLES: Mapping[str, Make] = {
         ),
         opts,
     ),
-    "keeper": lambda opts: Keeper(
-        "sample",
-        KeeperArgs(
-            code={"handler.py": "def handle(event, context): ..."},
-            region="us-east-2",
-            partition="aws",
-            account_id="123456789012",
-            cluster_name="gpucluster-lab",
-            key_arn="arn:aws:kms:us-east-2:123456789012:key/one",
-            log_group="/aws/eks/gpucluster-lab/keeper",
-            tags={"gpucluster:project": "gpucluster", "gpucluster:stack": "lab"},
-            tag_key="gpucluster:stack",
-            ends="2026-11-23T18:00:00Z",
-            warn_hours=2,
-            hourly_usd=4.5,
-            max_usd=36,
-            emails=("ml@example.com",),
-            gpu_pools={"training": 2},
-            off_hours={"time_zone": "UTC", "days": ["mon"], "start": "08:00", "end": "20:00"},
-        ),
-        opts,
-    ),
+    "keeper": lambda opts: Keeper("sample", keeper_args(), opts),
     "keys": lambda opts: Keys(
         "sample",
         KeysArgs(partition="aws", account_id="123456789012", region="us-east-2", log_group_prefix="/aws/eks/lab"),
@@ -180,15 +186,7 @@ SAMPLES: Mapping[str, Make] = {
         ),
         opts,
     ),
-    "registry": lambda opts: Registry(
-        "sample",
-        RegistryArgs(
-            repositories=[RepositorySpec(name="ml/llama-trainer", keep_images=40, untagged_days=9)],
-            key_arn=KEY_ARN,
-            disposable=True,
-        ),
-        opts,
-    ),
+    "registry": lambda opts: Registry("sample", registry_args(), opts),
     "pod-logs": lambda opts: PodLogs(
         "sample",
         PodLogsArgs(

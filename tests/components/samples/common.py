@@ -24,22 +24,22 @@ def done(name: str = "before") -> pulumi.Resource:
     return k8s.core.v1.Namespace(name, k8s.core.v1.NamespaceInitArgs(), Options(provider=_current["kubernetes"]))
 
 
-def built(make: Make, *, preview: bool = False, **options: Any) -> Recorded:
+def built(make: Make, *, preview: bool = False, stack: str = "lab", **options: Any) -> Recorded:
     """What the component registers, with providers of both platforms and the caller's `options`."""
-    return _built(make, preview, options) if options else _built_plainly(make, preview)
+    return _built(make, preview, stack, options) if options else _built_plainly(make, preview, stack)
 
 
 @cache
-def _built_plainly(make: Make, preview: bool) -> Recorded:
+def _built_plainly(make: Make, preview: bool, stack: str) -> Recorded:
     """Without further options a sample is always the same, and tests only look at it."""
-    return _built(make, preview, {})
+    return _built(make, preview, stack, {})
 
 
-def _built(make: Make, preview: bool, options: Mapping[str, Any]) -> Recorded:
+def _built(make: Make, preview: bool, stack: str, options: Mapping[str, Any]) -> Recorded:
     def program() -> None:
         _current["aws"] = aws.Provider("aws", region="us-east-2")
         _current["command"] = command.Provider("command")
         _current["kubernetes"] = k8s.Provider("kubernetes", kubeconfig="{}")
         make(Options(providers=list(_current.values()), **options))
 
-    return record(program, stack="lab", preview=preview)
+    return record(program, stack=stack, preview=preview)
