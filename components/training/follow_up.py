@@ -17,6 +17,7 @@ from components.platform.confinement import confined, confined_values
 from components.platform.jobs import repeated_job
 from components.platform.node_files import node_files
 from components.platform.pods import SHM, PodShape
+from components.platform.scripted import IDENTITY
 from components.platform.taints import GPU_PRODUCT_KEY, POOL_KEY, Taint, tolerations
 from components.training.backup import schedule
 from components.training.follow_up_rights import allow
@@ -29,7 +30,6 @@ ASKS_KEY = "gpucluster/asks-for"
 
 FOLLOW_UP_KEY = "gpucluster/follow-up"
 SCRIPTS, TEMPLATE = "/opt/gpucluster/follow-up", "job.json"
-IDENTITY = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
 def follow_up_files() -> dict[str, str]:
@@ -65,7 +65,6 @@ class FollowUpArgs:
     deadline_seconds: int
     keep_seconds: int
     after: Sequence[pulumi.Resource]
-    files: Mapping[str, str]
     measured: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
     lineage: Mapping[str, str] = field(default_factory=dict)
@@ -163,7 +162,7 @@ class FollowUp(Component):
         script = core.ConfigMap(
             self.named("script"),
             core.ConfigMapInitArgs(
-                metadata=_meta(f"{args.own}-script", args.namespace), data={**args.files, TEMPLATE: manifest}
+                metadata=_meta(f"{args.own}-script", args.namespace), data={**follow_up_files(), TEMPLATE: manifest}
             ),
             self.child(),
         )

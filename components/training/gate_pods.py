@@ -11,11 +11,11 @@ import pulumi
 from components.platform.confinement import confined_values
 from components.platform.node_files import node_files
 from components.platform.pods import SHM, PodShape
+from components.platform.scripted import IDENTITY
 from components.platform.taints import GATE_KEY, GPU_PRODUCT_KEY, POOL_KEY, Taint, tolerations
 from components.training.trainer import trainer_files
 
 SCRIPTS, PLAN_DIRECTORY, FILES = "/opt/gpucluster/gates", "/etc/gpucluster/gate", "/gate"
-IDENTITY = "/var/run/secrets/kubernetes.io/serviceaccount"
 PORT = 29_400
 NEWCOMERS_KEY = "gpucluster/gate-newcomers"
 BENCHMARK_STEPS, BENCHMARK_SECONDS = 25, 300
@@ -68,10 +68,9 @@ class GateArgs:
     """A gate of `nodes` pods of `shape` on the pool's nodes, in the `image` of what is to run there.
 
     Each GPU has `links` of NVLink, 0 where nobody counts them. All ranks must use `provider` by `devices` of a node.
-    `storage_mib` go to the claim and back, whose rates for a node are `write_gb_per_s` and `read_gb_per_s`. `files` are
-    the script's, by name. It ends after `seconds`. `after` is what shows that GPUs work. A verdict holds for
-    `expiry_days`, which a pod of the image `asker` enforces; without it they do not expire. With `benchmark` each node
-    trains, too.
+    `storage_mib` go to the claim and back, whose rates for a node are `write_gb_per_s` and `read_gb_per_s`. It ends
+    after `seconds`. `after` is what shows that GPUs work. A verdict holds for `expiry_days`, which a pod of the image
+    `asker` enforces; without it they do not expire. With `benchmark` each node trains, too.
     """
 
     pool: str
@@ -82,7 +81,6 @@ class GateArgs:
     image: str
     shape: PodShape
     env: Mapping[str, str]
-    files: Mapping[str, str]
     provider: str
     devices: int | None
     tests: Sequence[GateTest]
