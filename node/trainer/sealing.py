@@ -80,7 +80,7 @@ class Sealer:
         """DeepSpeed begins at the save that a file beside it names: in `shared` that is the newest whole one."""
         if self._part or self._local == self._shared or not (self._local / LATEST).exists():
             return
-        newest, _ = saves.newest([self._shared], hashes=False)
+        newest, _ = saves.newest(self._shared, hashes=False)
         beside = self._shared / LATEST
         if newest is not None and (not beside.exists() or beside.read_text(encoding="utf-8") != newest.name):
             saves.write(beside, newest.name, self._shared)

@@ -63,7 +63,7 @@ def test_megatrons_iterations_are_complete_up_to_the_one_that_it_names(shared: P
         f"sealed {shared / 'iter_0000200'}",
     ]
     assert whole(shared) == ["iter_0000200", "iter_0000100"], "an index is not Megatron's word, as others still write"
-    assert saves.newest([shared])[0] == shared / "iter_0000200"
+    assert saves.newest(shared)[0] == shared / "iter_0000200"
 
 
 def test_an_index_is_pytorchs_word_and_the_files_below_count(shared: Path, clock: Clock) -> None:
