@@ -7,7 +7,7 @@ import pulumi
 from catalogue.supply import Supply
 from catalogue.versions import PYTHON_IMAGE
 from components.platform.network_rules import Flow, NetworkRules, NetworkRulesArgs, Pods, Rule
-from components.training.follow_up import ASKS_KEY, FollowUp, FollowUpArgs
+from components.training.follow_up import ASKS_KEY, FollowUp, FollowUpArgs, follow_up_files
 from planner.workload_types import FollowUpPlan, RunPlan
 from stacks.platform import Platform
 from stacks.services import CHECKPOINTS, Services
@@ -59,6 +59,7 @@ def deploy_follow_up(
         deadline_seconds=each.deadline_s,
         keep_seconds=each.keep_s,
         after=[services.training_operator, pool.nodes_ready, *services.gpus[pool.name]],
+        files=follow_up_files(),
         measured=pool.name in gates,
         labels=labels(each.image),
         lineage={**lineage, "image": supply.image(each.image)},

@@ -6,7 +6,7 @@ from catalogue.supply import Supply
 from catalogue.versions import PYTHON_IMAGE
 from components.training import launch as launching
 from components.training.gate_history import GateHistory, GateHistoryArgs
-from components.training.gate_pods import GateArgs, GateBenchmark, GatePairs, GateTest
+from components.training.gate_pods import GateArgs, GateBenchmark, GatePairs, GateTest, gate_files
 from components.training.gates import Gate
 from planner.communication.gates import Gate as Test
 from planner.communication.measured import GIB
@@ -39,6 +39,7 @@ def _gate(
         image=supply.image(gate.image),
         shape=shape(gate.pod, pool.network),
         env={"NCCL_NET_PLUGIN": gate.net_plugin} if gate.net_plugin else {},
+        files=gate_files(trains=gate.benchmark is not None),
         benchmark=_benchmark(gate.benchmark) if gate.benchmark else None,
         provider=gate.provider,
         devices=gate.devices,

@@ -13,11 +13,12 @@ from components.platform.mpi_operator import MpiOperator
 from components.platform.network_rules import NetworkRules, NetworkRulesArgs, gang
 from components.platform.operators import OperatorArgs
 from components.storage.staged import DATASETS
+from components.training import run_watch
 from components.training.backup import Backup, BackupArgs
 from components.training.job import TrainingJob, TrainingJobArgs
 from components.training.pod import RUN_KEY
 from components.training.run_monitor import RunMonitor, RunMonitorArgs
-from components.training.run_watch import RunWatch, RunWatchArgs
+from components.training.run_watch import RunWatch, RunWatchArgs, watch_files
 from planner.fabric.near import TIERS
 from planner.types import Plan
 from planner.workload_types import RunPlan
@@ -165,6 +166,8 @@ def _train(
         watch = RunWatchArgs(
             namespace=namespace,
             image=plan.supply.image(versions.PYTHON_IMAGE),
+            files=watch_files(),
+            table=run_watch.table(),
             after=[platform.cluster.ready],
         )
         RunWatch("run-watch", watch, inside)

@@ -65,6 +65,7 @@ class FollowUpArgs:
     deadline_seconds: int
     keep_seconds: int
     after: Sequence[pulumi.Resource]
+    files: Mapping[str, str]
     measured: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
     lineage: Mapping[str, str] = field(default_factory=dict)
@@ -162,7 +163,7 @@ class FollowUp(Component):
         script = core.ConfigMap(
             self.named("script"),
             core.ConfigMapInitArgs(
-                metadata=_meta(f"{args.own}-script", args.namespace), data={**follow_up_files(), TEMPLATE: manifest}
+                metadata=_meta(f"{args.own}-script", args.namespace), data={**args.files, TEMPLATE: manifest}
             ),
             self.child(),
         )

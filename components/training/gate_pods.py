@@ -68,9 +68,10 @@ class GateArgs:
     """A gate of `nodes` pods of `shape` on the pool's nodes, in the `image` of what is to run there.
 
     Each GPU has `links` of NVLink, 0 where nobody counts them. All ranks must use `provider` by `devices` of a node.
-    `storage_mib` go to the claim and back, whose rates for a node are `write_gb_per_s` and `read_gb_per_s`. It ends
-    after `seconds`. `after` is what shows that GPUs work. A verdict holds for `expiry_days`, which a pod of the image
-    `asker` enforces; without it they do not expire. With `benchmark` each node trains, too.
+    `storage_mib` go to the claim and back, whose rates for a node are `write_gb_per_s` and `read_gb_per_s`. `files` are
+    the script's, by name. It ends after `seconds`. `after` is what shows that GPUs work. A verdict holds for
+    `expiry_days`, which a pod of the image `asker` enforces; without it they do not expire. With `benchmark` each node
+    trains, too.
     """
 
     pool: str
@@ -81,6 +82,7 @@ class GateArgs:
     image: str
     shape: PodShape
     env: Mapping[str, str]
+    files: Mapping[str, str]
     provider: str
     devices: int | None
     tests: Sequence[GateTest]

@@ -17,7 +17,7 @@ from components._base import Component, physical_name
 from components.platform.jobs import REPLACED_UNLESS_DONE
 from components.platform.taints import GATE_KEY
 from components.training.gate_expiry import expires
-from components.training.gate_pods import PORT, GateArgs, demanded, gate_files, job_spec, newcomers_spec
+from components.training.gate_pods import PORT, GateArgs, demanded, job_spec, newcomers_spec
 from components.training.gate_rights import allow
 
 SUNDAYS = "0 3 * * 0"
@@ -39,7 +39,7 @@ class Gate(Component):
         core, own, plan = k8s.core.v1, f"gate-{args.pool}", demanded(args)
         kept = self._config_map("verdicts", own, args)
         files = [
-            self._config_map("scripts", own, args, gate_files(trains=args.benchmark is not None)),
+            self._config_map("scripts", own, args, args.files),
             self._config_map("plan", own, args, {"plan.json": json.dumps(plan, indent=1)}),
             core.Service(
                 self.named("service"),

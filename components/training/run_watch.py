@@ -7,7 +7,7 @@ which this account alone writes, and is an event of the job as well.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pulumi
@@ -38,10 +38,14 @@ def watch_files() -> dict[str, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class RunWatchArgs:
-    """Runs of `namespace`. `image` has Python. It comes `after` what lets pods run."""
+    """Runs of `namespace`. `image` has Python. `files` are the script's, by name; `table` is monitoring.words' text. It
+    comes `after` what lets pods run.
+    """
 
     namespace: pulumi.Input[str]
     image: str
+    files: Mapping[str, str]
+    table: str
     after: Sequence[pulumi.Resource] = ()
 
 
@@ -72,7 +76,7 @@ class RunWatch(Component):
         script = Script(
             image=args.image,
             directory=SCRIPTS,
-            files={**watch_files(), TABLE: json.dumps(words.told(), indent=1)},
+            files={**args.files, TABLE: args.table},
             command=command(),
             labels={WATCH_KEY: "true"},
             memory="256Mi",
@@ -90,3 +94,8 @@ class RunWatch(Component):
             rule(api_groups=[""], resources=["configmaps"], resource_names=[KEPT], verbs=["get", "patch"]),
         ]
         return granted(self, NAME, namespace, [], {"": (namespace, rights)})
+
+
+def table() -> str:
+    """monitoring.words' table as the script reads it."""
+    return json.dumps(words.told(), indent=1)

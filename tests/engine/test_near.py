@@ -76,8 +76,8 @@ def scheduled(
         ]
         manager += at("metrics-bind-address", "health-probe-bind-address")
         with ExitStack() as processes:
-            for each in (scheduler, manager) if operator else (scheduler,):
-                processes.enter_context(process([*each, f"--kubeconfig={plane.admin_kubeconfig}"], home))
+            for argv in (scheduler, manager) if operator else (scheduler,):
+                processes.enter_context(process([*argv, f"--kubeconfig={plane.admin_kubeconfig}"], home))
             queue = ("scheduling.volcano.sh/v1beta1", "Queue", "default")
             until(lambda: made.get(*queue), "Volcano's own queue")
             # Its controllers, which are not here, open it.

@@ -63,6 +63,7 @@ def follow_up_args(**changes: Any) -> FollowUpArgs:
         "every_seconds": 21_600,
         "deadline_seconds": 7200,
         "keep_seconds": 86_400,
+        "files": {"ask.py": "import saves"},
         "labels": {"gpucluster/owner": "ml"},
         "lineage": {"model": "llama-3-8b"},
     }
@@ -98,6 +99,7 @@ def gate_args(**changes: Any) -> GateArgs:
             network=PodNetwork(resources={"example.com/rdma": 8}, env={"A": "1"}, capabilities=("IPC_LOCK",)),
         ),
         "env": {"NCCL_NET_PLUGIN": "ofi"},
+        "files": {"gate.py": "import verdicts", "verdicts.py": "# judges"},
         "provider": "efa",
         "devices": 32,
         "tests": [
@@ -140,6 +142,8 @@ SAMPLES: Mapping[str, Make] = {
         RunWatchArgs(
             namespace="training",
             image="python:3.13",
+            files={"watch.py": "import ends"},
+            table="{}",
             after=[done()],
         ),
         opts,
