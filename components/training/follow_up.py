@@ -174,7 +174,7 @@ class FollowUp(Component):
             repeated_job(
                 name=asks,
                 namespace=args.namespace,
-                schedule=_schedule(args),
+                schedule=f"*/{args.every_seconds // 60} * * * *" if args.after_end else schedule(args.every_seconds),
                 pod=_asker(args, allowed, script.metadata.name.apply(str)),
                 backoff_limit=1,
                 # The hashes of a checkpoint of some TB take their time.
@@ -183,10 +183,6 @@ class FollowUp(Component):
             self.child(depends_on=[done, *args.after]),
         )
         self.register_outputs({"name": args.own})
-
-
-def _schedule(args: FollowUpArgs) -> str:
-    return f"*/{args.every_seconds // 60} * * * *" if args.after_end else schedule(args.every_seconds)
 
 
 def _asker(

@@ -29,12 +29,12 @@ def gate_files(*, trains: bool = False) -> dict[str, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class GateTest:
-    """An operation on a message of `size` bytes, by `nodes` nodes, and its rates of bus bandwidth in GB/s."""
+    """An operation on a message of so many `bytes`, by `nodes` nodes, and its rates of bus bandwidth in GB/s."""
 
     test: str
     operation: str
     nodes: int
-    size: int
+    bytes: int
     warn: float | None
     fail: float | None
 
@@ -110,17 +110,7 @@ def demanded(args: GateArgs) -> dict[str, Any]:
         "provider": args.provider,
         "devices": args.devices,
         "seconds": args.seconds // 2,
-        "tests": [
-            {
-                "test": each.test,
-                "operation": each.operation,
-                "nodes": each.nodes,
-                "bytes": each.size,
-                "warn": each.warn,
-                "fail": each.fail,
-            }
-            for each in args.tests
-        ],
+        "tests": [asdict(each) for each in args.tests],
         "pairs": asdict(args.pairs),
         "storage": {
             "directory": FILES,
