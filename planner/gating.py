@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from catalogue.units import SECONDS_PER_MINUTE
+from catalogue.units import BYTES_PER_GB, MIB_PER_GIB, SECONDS_PER_MINUTE
+from planner.communication.collectives import Collective, bus_factor
 from planner.communication.gates import Gate, Reach
-from planner.communication.measured import CARD_LATENCY_US
+from planner.communication.measured import CARD_LATENCY_US, GIB
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 from planner.storage.types import StoragePlan
 from planner.workload_types import PodResources, RunPlan
@@ -15,6 +16,13 @@ ROUND_SECONDS = {"ib_write_bw": 12, "fi_pingpong": 8}
 """Time of a pair of nodes: ib_write_bw both ways and ib_write_lat, or fi_pingpong, on all cards at once. Assumed: a
 second of transfer each, and of perftest's own second of waiting, its start and the registration of its memory.
 """
+
+START_SECONDS, LOAD_SECONDS, REPEATS, STEPS = 60, 6, 26, 25
+"""Of a node: PyTorch, CUDA and NCCL come up on all GPUs, once alone and once with the others (assumed); GPUs at work,
+times that an operation is done (node/gates/measure.py), and steps of training (components/training/gate_pods.py)."""
+
+_SLOW_GB_PER_S = 0.5
+"""Where nobody knows a rate. Assumed."""
 
 _LATENCY_GBIT_PER_S = 400
 """Cards that the published latency is of."""
@@ -75,6 +83,24 @@ class GatePlan:
     expiry_days: int | None
     history: bool
     benchmark: RunPlan | None = None
+
+    @property
+    def planned_s(self) -> float:
+        """Seconds from the first pod to the verdict, at the least rates that pass: images are there, nothing hangs."""
+        gb = self.storage_mib / MIB_PER_GIB * GIB / BYTES_PER_GB
+        files = sum(gb / (rate or _SLOW_GB_PER_S) for rate in (self.write_gb_per_s, self.read_gb_per_s))
+        step = self.benchmark.forecast.step if self.benchmark and self.benchmark.forecast else None
+        trains = START_SECONDS + STEPS * step.seconds if step else 0
+        operations = REPEATS * sum(map(_seconds, self.tests))
+        return 2 * START_SECONDS + LOAD_SECONDS + files + trains + operations + self.pairs.seconds
+
+
+def _seconds(gate: Gate) -> float:
+    """Of one operation."""
+    least = gate.threshold
+    rate = next(filter(None, (least.fail, least.warn, least.expected)), _SLOW_GB_PER_S)
+    factor = bus_factor(Collective(gate.test), gate.gpus)
+    return (gate.size_gib or 0) * GIB / BYTES_PER_GB * factor / rate
 
 
 def plan_gating(

@@ -36,8 +36,11 @@ class Checkpoint(Section):
     ] = False
 
     @model_validator(mode="after")
-    def _each_place_is_rarer(self) -> Self:
+    def _saves_are_apart(self) -> Self:
         problems = []
+        if self.within_seconds >= self.every_minutes * 60:
+            sentence = f"is {self.within_seconds:g}, and the next save begins after everyMinutes {self.every_minutes:g}"
+            problems.append((("withinSeconds",), f"{sentence}; lower it, or save more seldom"))
         if self.file_system_minutes is not None:
             if not self.local:
                 problems.append((("fileSystemMinutes",), "has no effect without local: true; remove it or add that"))

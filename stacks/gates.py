@@ -107,7 +107,7 @@ def _test(test: Test) -> GateTest:
         test=f"{test.test} {test.reach}, {test.nodes} nodes, {size:g} GiB",
         operation=test.test.replace("-", "_"),
         nodes=test.nodes,
-        size=round(size * GIB),
+        bytes=round(size * GIB),
         warn=test.threshold.warn,
         fail=test.threshold.fail,
     )

@@ -17,6 +17,7 @@ from components.platform.confinement import confined, confined_values
 from components.platform.jobs import repeated_job
 from components.platform.node_files import node_files
 from components.platform.pods import SHM, PodShape
+from components.platform.scripted import IDENTITY
 from components.platform.taints import GPU_PRODUCT_KEY, POOL_KEY, Taint, tolerations
 from components.training.backup import schedule
 from components.training.follow_up_rights import allow
@@ -29,7 +30,6 @@ ASKS_KEY = "gpucluster/asks-for"
 
 FOLLOW_UP_KEY = "gpucluster/follow-up"
 SCRIPTS, TEMPLATE = "/opt/gpucluster/follow-up", "job.json"
-IDENTITY = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
 def follow_up_files() -> dict[str, str]:
@@ -174,7 +174,7 @@ class FollowUp(Component):
             repeated_job(
                 name=asks,
                 namespace=args.namespace,
-                schedule=_schedule(args),
+                schedule=f"*/{args.every_seconds // 60} * * * *" if args.after_end else schedule(args.every_seconds),
                 pod=_asker(args, allowed, script.metadata.name.apply(str)),
                 backoff_limit=1,
                 # The hashes of a checkpoint of some TB take their time.
@@ -183,10 +183,6 @@ class FollowUp(Component):
             self.child(depends_on=[done, *args.after]),
         )
         self.register_outputs({"name": args.own})
-
-
-def _schedule(args: FollowUpArgs) -> str:
-    return f"*/{args.every_seconds // 60} * * * *" if args.after_end else schedule(args.every_seconds)
 
 
 def _asker(

@@ -6,7 +6,8 @@ import pulumi_kubernetes as k8s
 from components._base import Component
 from components.platform.confinement import NOBODY, confined
 from components.platform.jobs import repeated_job
-from components.training.gate_pods import IDENTITY, NEWCOMERS_KEY, SCRIPTS, GateArgs
+from components.platform.scripted import IDENTITY
+from components.training.gate_pods import NEWCOMERS_KEY, SCRIPTS, GateArgs
 from components.training.gate_rights import allow
 
 HOURLY = "30 * * * *"

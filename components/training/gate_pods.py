@@ -11,11 +11,11 @@ import pulumi
 from components.platform.confinement import confined_values
 from components.platform.node_files import node_files
 from components.platform.pods import SHM, PodShape
+from components.platform.scripted import IDENTITY
 from components.platform.taints import GATE_KEY, GPU_PRODUCT_KEY, POOL_KEY, Taint, tolerations
 from components.training.trainer import trainer_files
 
 SCRIPTS, PLAN_DIRECTORY, FILES = "/opt/gpucluster/gates", "/etc/gpucluster/gate", "/gate"
-IDENTITY = "/var/run/secrets/kubernetes.io/serviceaccount"
 PORT = 29_400
 NEWCOMERS_KEY = "gpucluster/gate-newcomers"
 BENCHMARK_STEPS, BENCHMARK_SECONDS = 25, 300
@@ -29,12 +29,12 @@ def gate_files(*, trains: bool = False) -> dict[str, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class GateTest:
-    """An operation on a message of `size` bytes, by `nodes` nodes, and its rates of bus bandwidth in GB/s."""
+    """An operation on a message of so many `bytes`, by `nodes` nodes, and its rates of bus bandwidth in GB/s."""
 
     test: str
     operation: str
     nodes: int
-    size: int
+    bytes: int
     warn: float | None
     fail: float | None
 
@@ -110,17 +110,7 @@ def demanded(args: GateArgs) -> dict[str, Any]:
         "provider": args.provider,
         "devices": args.devices,
         "seconds": args.seconds // 2,
-        "tests": [
-            {
-                "test": each.test,
-                "operation": each.operation,
-                "nodes": each.nodes,
-                "bytes": each.size,
-                "warn": each.warn,
-                "fail": each.fail,
-            }
-            for each in args.tests
-        ],
+        "tests": [asdict(each) for each in args.tests],
         "pairs": asdict(args.pairs),
         "storage": {
             "directory": FILES,

@@ -54,8 +54,8 @@ class Asker:
             return [*said, f"{going} goes on"]
         if self.after is not None and not self._has_ended(self.after):
             return [*said, f"run {self.after} has not ended"]
-        newest, skipped = saves.newest([self.root])
-        said += [f"skipped {each.path.name}: {each.verdict.state}, {each.verdict.why}" for each in skipped]
+        newest, skipped = saves.newest(self.root)
+        said += skipped
         if newest is None:
             return [*said, f"no whole checkpoint is in {self.root}"]
         if newest.name in known:

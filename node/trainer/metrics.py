@@ -31,12 +31,8 @@ class Metrics:
             self._values.update(named)
 
     def add(self, name: str, amount: float) -> None:
-        """Counts on."""
-        with self._lock:
-            known = f"training_{name}"
-            if known not in TYPES:
-                raise KeyError(f"{known} is not a metric of a run")
-            self._values[known] = self._values.get(known, 0.0) + amount
+        """Counts on; the run's own thread alone sets and adds."""
+        self.set(**{name: self._values.get(f"training_{name}", 0.0) + amount})
 
     def text(self) -> str:
         """Prometheus' text format."""

@@ -37,14 +37,6 @@ class Verdict:
     why: str = ""
 
 
-@dataclass(frozen=True)
-class Skipped:
-    """A save that is not resumed from."""
-
-    path: Path
-    verdict: Verdict
-
-
 def name_of(step: int | str) -> str:
     """The directory of a step; names sort as steps do. A framework's own name stays."""
     return step if isinstance(step, str) else f"step-{step:09d}"
@@ -188,15 +180,14 @@ def saves_in(root: Path) -> list[Path]:
     return sorted(found, key=lambda each: step_of(each) or 0, reverse=True)
 
 
-def newest(roots: Iterable[Path], *, hashes: bool = True) -> tuple[Path | None, list[Skipped]]:
-    """The newest whole save of several places, the earlier place's of the same step, and the newer ones skipped."""
-    skipped: list[Skipped] = []
-    each_root = [each for root in roots for each in saves_in(root)]
-    for path in sorted(each_root, key=lambda each: step_of(each) or 0, reverse=True):
+def newest(root: Path, *, hashes: bool = True) -> tuple[Path | None, list[str]]:
+    """The newest whole save, and a sentence for each newer one, which is skipped."""
+    skipped: list[str] = []
+    for path in saves_in(root):
         verdict = check(path, hashes=hashes)
         if verdict.state == "whole":
             return path, skipped
-        skipped.append(Skipped(path, verdict))
+        skipped.append(f"skipped {path}: {verdict.state}, {verdict.why}")
     return None, skipped
 
 

@@ -1,10 +1,12 @@
 """Seals what other frameworks saved: a save that its framework calls complete gets its hashes, and is a save like any.
 
-How a framework says so: Megatron-LM writes the number of its newest iteration to a file after all ranks are done
-(megatron/training/checkpointing.py, save_checkpoint); PyTorch's distributed checkpoints have their index, which rank 0
-writes last (torch/distributed/checkpoint/filesystem.py, finish); DeepSpeed names its newest save in a file that rank 0
-writes when it is done itself, and others may not be (deepspeed/runtime/engine.py, save_checkpoint). So a save is sealed
-when nothing in it changed for a while as well.
+How a framework says so: Megatron-LM and NeMo's Megatron-Bridge write the number of their newest iteration to a file
+after a barrier of all ranks, or, saved in the background, when all have written (megatron/training/checkpointing.py,
+iter_finalize_fn; megatron/bridge/training/checkpointing.py, train_state_finalize_fn); PyTorch's distributed checkpoints
+get their index from rank 0, last and by a rename, when all ranks have told it what they wrote
+(torch/distributed/checkpoint/filesystem.py, finish; state_dict_saver.py, finish_checkpoint); DeepSpeed names its newest
+save in a file that rank 0 writes when it is done itself, before it waits for others (deepspeed/runtime/engine.py,
+save_checkpoint). So a save is sealed when nothing in it changed for a while as well.
 """
 
 from __future__ import annotations
@@ -78,7 +80,7 @@ class Sealer:
         """DeepSpeed begins at the save that a file beside it names: in `shared` that is the newest whole one."""
         if self._part or self._local == self._shared or not (self._local / LATEST).exists():
             return
-        newest, _ = saves.newest([self._shared], hashes=False)
+        newest, _ = saves.newest(self._shared, hashes=False)
         beside = self._shared / LATEST
         if newest is not None and (not beside.exists() or beside.read_text(encoding="utf-8") != newest.name):
             saves.write(beside, newest.name, self._shared)

@@ -78,30 +78,26 @@ def load(path: Path, model: nn.Module, optimizer: Any) -> dict[str, Any]:
 def resumable(local: Path | None, shared: Path | None, say: Callable[[str], None]) -> Path | None:
     """The save to go on from, the same one on all ranks: of the nodes' own disks where all have it, or the shared."""
     if local is not None:
-        mine, skipped = saves.newest([local])
-        for each in skipped:
-            say(f"skipped {each.path}: {each.verdict.state}, {each.verdict.why}")
-        steps = _gathered(saves.step_of(mine) if mine else None)
-        shared_step = _from_first(lambda: _step(shared, hashes=False))
-        if steps[0] is not None and len(set(steps)) == 1 and (shared_step is None or steps[0] >= shared_step):
-            return mine
+        mine = _newest(local, say)
+        steps = _gathered(mine)
+        there = _from_first(lambda: _step(saves.newest(shared, hashes=False)[0]) if shared else None)
+        if mine is not None and set(steps) == {mine} and (there is None or mine >= there):
+            return local / saves.name_of(mine)
         held = ", ".join(sorted({str(each) for each in steps}))
         say(f"the nodes' local disks do not all have the same newest step: {held}")
-    if shared is None:
-        return None
-
-    def look() -> int | None:
-        found, skipped = saves.newest([shared])
-        for each in skipped:
-            say(f"skipped {each.path}: {each.verdict.state}, {each.verdict.why}")
-        return saves.step_of(found) if found else None
-
-    step = _from_first(look)
-    return shared / saves.name_of(step) if step is not None else None
+    step = _from_first(lambda: _newest(shared, say)) if shared else None
+    return shared / saves.name_of(step) if shared and step is not None else None
 
 
-def _step(root: Path | None, *, hashes: bool) -> int | None:
-    found = saves.newest([root], hashes=hashes)[0] if root is not None else None
+def _newest(root: Path, say: Callable[[str], None]) -> int | None:
+    """The step of its newest whole save; what is skipped is said."""
+    found, skipped = saves.newest(root)
+    for each in skipped:
+        say(each)
+    return _step(found)
+
+
+def _step(found: Path | None) -> int | None:
     return saves.step_of(found) if found else None
 
 

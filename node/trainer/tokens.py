@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 
 import torch
@@ -42,7 +42,7 @@ class Files:
             torch.from_file(str(path), shared=False, size=size, dtype=torch.int32)
             for path, size in zip(paths, sizes, strict=True)
         ]
-        self._ends = _running(sizes)
+        self._ends = list(accumulate(sizes))
         self._vocab = vocab
 
     def batch(self, index: int, sequences: int, length: int) -> Tensor:
@@ -69,11 +69,3 @@ class Files:
             parts.append(part)
             at, missing = at + len(part), missing - len(part)
         return torch.cat(parts)
-
-
-def _running(sizes: Sequence[int]) -> list[int]:
-    ends, total = [], 0
-    for size in sizes:
-        total += size
-        ends.append(total)
-    return ends

@@ -34,9 +34,10 @@ def gates(plan: Plan) -> Iterator[RenderableType]:
 
 
 def _pairs(plan: Plan, pool: str) -> Iterator[tuple[str, str]]:
-    """The schedule of what measures the nodes' cards two by two."""
+    """How long the gate takes, and the schedule of what measures the nodes' cards two by two."""
     if (measured := plan.measured.get(pool)) is not None:
-        pairs = measured.pairs
+        pairs, planned = measured.pairs, quantity(round(measured.planned_s / SECONDS_PER_MINUTE, 1))
+        yield "gate", f"{planned} minutes on {counted(measured.nodes, 'node')}, of {measured.seconds // 60} at most"
         whom = "each with every other" if pairs.rounds == pairs.all_rounds else f"of {pairs.all_rounds}"
         minutes = quantity(round(pairs.seconds / SECONDS_PER_MINUTE, 1))
         yield f"{pairs.program}, pairs of nodes", f"{pairs.rounds} rounds, {whom}, {minutes} minutes"

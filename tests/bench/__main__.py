@@ -25,16 +25,15 @@ from rehearsal.command.meter import Meter
 from rehearsal.command.session import Session, open_session
 from rehearsal.engine import stored
 from rehearsal.metal import lacking
-from tests.bench import copying, flat, hosts, passing, staging
+from tests.bench import copies, flat, gang, hosts, passing
 from tests.bench.yardstick import USUAL, counting_seconds
 from tests.graph.stackfiles import graph_of
-from tests.presets.rehearsing import rehearsed
+from tests.planner.stacks import planned
 
 ROOT = Path(__file__).resolve().parents[2]
 REPORT = ROOT / "docs" / "benchmarks.md"
 ROUNDS = 5
 SITE = "bench"
-LARGE = ROOT / "tests" / "settings" / "corpus" / "good" / "two-thousand-gpus.yaml"
 
 
 @dataclass(frozen=True)
@@ -70,21 +69,32 @@ def growth() -> Figure:
     """CPU of the program for 256 nodes over that for eight of the same stack file."""
     with tempfile.TemporaryDirectory(prefix="gpucluster-bench-") as scratch:
         eight = Path(scratch) / "eight.yaml"
-        eight.write_text(re.sub(r"\b256\b", "8", LARGE.read_text()))
-        runs = [(_alone(str(LARGE)), _alone(str(eight))) for _ in range(ROUNDS)]
+        eight.write_text(re.sub(r"\b256\b", "8", gang.LARGE.read_text()))
+        runs = [(_alone(str(gang.LARGE)), _alone(str(eight))) for _ in range(ROUNDS)]
     large, small = (min(each) for each in zip(*runs, strict=True))
     how = f"{large:.2f} s of CPU against {small:.2f} s, smallest of {ROUNDS} alternating runs; same resources"
     return Figure("preview of 256 nodes over that of 8", large / small, 1.05, "", how)
 
 
-def thousands() -> Figure:
-    """Wall time of `up` with its gang and of `down` on 256 nodes with eight GPUs each."""
-    came = rehearsed("two-thousand", Console(quiet=True), 3600, LARGE.read_text())
+def thousands() -> list[Figure]:
+    """Wall time of `up` with its gang and of `down` on 256 nodes with eight GPUs each; its gang beside kubectl."""
+    came, by_up, by_kubectl = gang.thousands()
     assert came.preview is not None
     assert came.down is not None
     phases = f"up {came.up:.0f} s, preview without changes {came.preview:.0f} s, down {came.down:.0f} s"
     how = f"{came.nodes} nodes with {came.gpus:,} GPUs, {came.ran}; {phases}"
-    return Figure("up, gang and destroy of 2,048 GPUs", came.up + came.down, 600, "s", how)
+    beside = f"{by_up:.0f} s against {by_kubectl:.0f} s for the same PyTorchJob by kubectl, until every pod runs"
+    return [
+        Figure("up, gang and destroy of 2,048 GPUs", came.up + came.down, 600, "s", how),
+        Figure("up of a gang of 256 over kubectl", by_up / by_kubectl, 1.2, "", beside),
+    ]
+
+
+def gated() -> Figure:
+    """The gate of eight nodes, as `make plan` prints it."""
+    (gate,) = planned("prod", {"training.gates": {"minutes": 30, "benchmark": True}}).measured.values()
+    how = f"by the plan's model, at the least rates that pass; {gate.nodes} nodes of prod, training included"
+    return Figure("gate of 8 nodes", gate.planned_s / 60, 15, "min", how)
 
 
 def _alone(*arguments: str) -> float:
@@ -225,24 +235,23 @@ def prepared() -> list[Figure]:
     return [Figure(f"{hosts.MANY} machines prepared over one", took["many"] / took["one"], share, "", how)]
 
 
-def staged() -> Figure:
-    """Wall time of staging a dataset over that of `cp` with `sync`, on the same disk, one after the other."""
-    copied, brought = staging.best(ROUNDS)
-    how = (
-        f"{brought:.2f} s against {copied:.2f} s for cp and sync, {staging.FILES} files of {staging.MIB} MiB, smallest "
-        f"of {ROUNDS}; hashed once and read again from the disk, which takes cores: 1.1 is asked where there are many"
+def copied() -> list[Figure]:
+    """Wall time of staging a dataset and of copying a save over that of `cp` and a check of what it wrote."""
+    took = copies.best(ROUNDS)
+    beside = (
+        f" against {took['checked']:.2f} s for cp, sync and hashes of what the disk has ({took['cp']:.2f} s without), "
+        f"{copies.FILES} files of {copies.MIB} MiB on one disk, smallest of {ROUNDS}"
     )
-    return Figure("staging of a dataset over cp", brought / copied, staging.BUDGET, "", how)
-
-
-def saved() -> Figure:
-    """Wall time of the copy of a save over that of `cp` with `sync`, on the same disk, one after the other."""
-    copied, brought = copying.best(ROUNDS)
-    how = (
-        f"{brought:.2f} s against {copied:.2f} s for cp and sync, {copying.FILES} files of {copying.MIB} MiB, smallest "
-        f"of {ROUNDS}; hashed once, and read again from the disk that it is written to"
-    )
-    return Figure("copy of a save over cp", brought / copied, copying.BUDGET, "", how)
+    return [
+        Figure(
+            f"{what} over cp and its check",
+            took[way] / took["checked"],
+            copies.BUDGET,
+            "",
+            f"{took[way]:.2f} s{beside}",
+        )
+        for way, what in (("staged", "staging"), ("saved", "copy of a save"))
+    ]
 
 
 def quick_tier() -> Figure:
@@ -281,8 +290,8 @@ def report(figures: list[Figure], counting: tuple[float, float]) -> str:
 def main() -> int:
     """Measure, print, write the report."""
     before = counting_seconds()
-    apart = [*planning(), program_share(), growth(), *keeper(), *racked(), *prepared(), staged(), saved()]
-    figures = [*apart, *rehearsal(), thousands(), review_share(), quick_tier()]
+    apart = [*planning(), gated(), program_share(), growth(), *keeper(), *racked(), *prepared(), *copied()]
+    figures = [*apart, *rehearsal(), *thousands(), review_share(), quick_tier()]
     counting = before, counting_seconds()
     table = Table("what", "measured", "budget", "how", title="benchmarks")
     for figure in figures:

@@ -3,7 +3,7 @@
 import os
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from components.platform.hyper_nodes import LEAF_KEY, HyperNodeSpec
+from components.platform.training_operator import FLAGS
 from components.platform.volcano import scheduler_config
 from components.training.pod import RUN_KEY, affinity
 from rehearsal.cluster import ControlPlane
@@ -46,20 +47,37 @@ def kube(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kube]:
 
 
 @contextmanager
-def scheduled(home: Path, objects: Iterable[Mapping[str, Any]], *, near: bool = False) -> Iterator[Kube]:
-    """A control plane with these objects and Volcano's scheduler as the program configures it."""
-    tools = ensure(["etcd", "kubernetes", "kwok", "volcano"])
+def scheduled(
+    home: Path, objects: Iterable[Mapping[str, Any]], *, near: bool = False, operator: bool = False
+) -> Iterator[Kube]:
+    """A control plane with these objects and Volcano's scheduler as the program configures it, and the training
+    `operator`.
+    """
+    tools = ensure(["etcd", "kubernetes", "kwok", "volcano", "training"])
     plane = ControlPlane(home / "plane", home.name, "us-east-2", NOWHERE, tools)
     plane.start()
     try:
         made = plane.kube()
-        for path in crds("volcano"):
+        for path in (*crds("volcano"), *crds("training-operator")):
             made.create(yaml.safe_load(path.read_text()))
         for each in objects:
             until(partial(taken, made, each), f"{each['metadata']['name']} to be taken")
         account = ("v1", "ServiceAccount", "default", "default")
         until(lambda: made.get(*account), "the account that pods have by themselves")
-        with volcano(home, Path(tools["vc-scheduler"]), plane.admin_kubeconfig, near=near):
+        configuration = home / "scheduler.conf"
+        configuration.write_text(scheduler_config(near=near))
+        words = [f"--scheduler-conf={configuration}", f"--cache-dump-dir={home}", "--leader-elect=false"]
+        scheduler = [str(tools["vc-scheduler"]), *words, *at("healthz-address", "listen-address")]
+        manager = [
+            str(tools["training-operator.v1"]),
+            *FLAGS,
+            "--namespace=default",
+            f"--webhook-server-port={free_port()}",
+        ]
+        manager += at("metrics-bind-address", "health-probe-bind-address")
+        with ExitStack() as processes:
+            for argv in (scheduler, manager) if operator else (scheduler,):
+                processes.enter_context(process([*argv, f"--kubeconfig={plane.admin_kubeconfig}"], home))
             queue = ("scheduling.volcano.sh/v1beta1", "Queue", "default")
             until(lambda: made.get(*queue), "Volcano's own queue")
             # Its controllers, which are not here, open it.
@@ -70,24 +88,19 @@ def scheduled(home: Path, objects: Iterable[Mapping[str, Any]], *, near: bool = 
 
 
 @contextmanager
-def volcano(home: Path, program: Path, kubeconfig: Path, *, near: bool) -> Iterator[None]:
-    """Volcano's scheduler runs."""
-    configuration = home / "scheduler.conf"
-    configuration.write_text(scheduler_config(near=near))
-    words = [
-        str(program),
-        f"--kubeconfig={kubeconfig}",
-        f"--scheduler-conf={configuration}",
-        f"--healthz-address=127.0.0.1:{free_port()}",
-        f"--listen-address=127.0.0.1:{free_port()}",
-        f"--cache-dump-dir={home}",
-        "--leader-elect=false",
-    ]
-    with (home / "log").open("wb") as log, subprocess.Popen(words, stderr=log, env={**os.environ, "GOGC": "50"}) as run:
+def process(words: Sequence[str], home: Path) -> Iterator[None]:
+    """A controller runs, with its log and its scratch in `home`."""
+    env = {**os.environ, "GOGC": "50", "TMPDIR": str(home), "MY_POD_NAMESPACE": "default"}
+    with (home / Path(words[0]).name).open("wb") as log, subprocess.Popen(words, stderr=log, env=env) as run:
         try:
             yield
         finally:
             run.terminate()
+
+
+def at(*flags: str) -> list[str]:
+    """A free port of this machine for each flag."""
+    return [f"--{flag}=127.0.0.1:{free_port()}" for flag in flags]
 
 
 def node(name: str, leaf: str) -> dict[str, Any]:
@@ -127,19 +140,22 @@ def pod(name: str, run: str, **spec: Any) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": made}
 
 
-def gang(kube: Kube, run: str, pods: int, topology: Mapping[str, Any] | None = None, **spec: Any) -> None:
-    """A PodGroup as an operator writes it, and its pods."""
-    wanted = {"minMember": pods, "queue": "default", "minResources": {"nvidia.com/gpu": str(8 * pods)}}
+def gang(
+    kube: Kube, run: str, pods: int, topology: Mapping[str, Any] | None = None, queue: str | None = None, **spec: Any
+) -> None:
+    """A PodGroup as an operator writes it, and its pods; of a priority that is called as its `queue`."""
+    wanted = {"minMember": pods, "queue": queue or "default", "minResources": {"nvidia.com/gpu": str(8 * pods)}}
+    first = {"priorityClassName": queue} if queue else {}
     kube.create(
         {
             "apiVersion": "scheduling.volcano.sh/v1beta1",
             "kind": "PodGroup",
             "metadata": {"name": run, "namespace": "default"},
-            "spec": {**wanted, **({"networkTopology": dict(topology)} if topology else {})},
+            "spec": {**wanted, **first, **({"networkTopology": dict(topology)} if topology else {})},
         }
     )
     for number in range(pods):
-        kube.create(pod(f"{run}-{number}", run, **spec))
+        kube.create(pod(f"{run}-{number}", run, **first, **spec))
 
 
 def places(kube: Kube, run: str) -> list[str]:

@@ -1,29 +1,40 @@
-"""How the real Volcano shares 256 nodes as the program configures it, by gangs and priorities (M02, A08).
+"""How the real Volcano shares 256 nodes as the program configures it, by gangs, priorities and queues (M02, M05, A08).
 
 Nodes are objects without a kubelet: what is looked at is which pods get one, and which lose theirs.
 """
 
+import base64
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from components.platform.priorities import PRIORITIES
+from components.platform.training_operator import CERTIFICATE
+from components.training.job import TrainingJob
 from components.training.pod import RUN_KEY
-from rehearsal.kube.client import Kube
+from rehearsal.kube.client import ApiError, Kube
+from tests.components.samples import built
+from tests.components.samples.training import job_args
 
 from .rehearsed import until
-from .test_near import node, places, pod, refused, scheduled
+from .test_near import gang, node, places, pod, refused, scheduled
 
 pytestmark = pytest.mark.engine
 
 NODES = 256
+patiently = partial(until, seconds=600)
+"""Nodes that are gone are noticed after a minute, and a busy machine takes its time."""
+
 QUEUES = {"training": 3, "experiments": 1}
+JOB = ("kubeflow.org/v1", "PyTorchJob")
 
 
 @pytest.fixture(scope="module")
 def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kube]:
-    """All nodes, the program's priorities, and two queues."""
+    """All nodes, the program's priorities, two queues and the training operator."""
     classes = [
         {
             "apiVersion": "scheduling.k8s.io/v1",
@@ -34,7 +45,10 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kube]:
         for name, (value, _) in PRIORITIES.items()
     ]
     machines = [node(f"n-{index:03d}", "leaf") for index in range(NODES)]
-    with scheduled(tmp_path_factory.mktemp("queues"), [*machines, *classes]) as kube:
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": CERTIFICATE, "namespace": "default"}}
+    home = tmp_path_factory.mktemp("queues")
+    with scheduled(home, [*machines, *classes, secret], operator=True) as kube:
+        mount(kube, home / "k8s-webhook-server" / "serving-certs")
         for name, weight in QUEUES.items():
             meta = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": name}}
             kube.create({**meta, "spec": {"weight": weight, "reclaimable": True}})
@@ -43,29 +57,23 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kube]:
         yield kube
 
 
+def mount(kube: Kube, directory: Path) -> None:
+    """The operator's certificate, as a kubelet brings it: before that it does nothing."""
+    secret = ("v1", "Secret", CERTIFICATE, "default")
+    data = until(lambda: (kube.get(*secret) or {}).get("data"), "the operator to make its certificate")
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, text in data.items():
+        (directory / name).write_bytes(base64.b64decode(text))
+
+
 @pytest.fixture
 def kube(full: Kube) -> Iterator[Kube]:
     """The same, empty before and after."""
     yield full
-    for kind, api in (("PodGroup", "scheduling.volcano.sh/v1beta1"), ("Pod", "v1")):
+    for kind, api in (JOB[::-1], ("PodGroup", "scheduling.volcano.sh/v1beta1"), ("Pod", "v1")):
         for each in full.list(api, kind, "default"):
             full.delete(each)
     until(lambda: not full.list("v1", "Pod", "default"), "the pods to be gone")
-
-
-def gang(kube: Kube, run: str, pods: int, queue: str = "training", priority: str = "training") -> None:
-    """A PodGroup as the training operator writes it, and its pods."""
-    spec = {"minMember": pods, "queue": queue, "priorityClassName": priority}
-    kube.create(
-        {
-            "apiVersion": "scheduling.volcano.sh/v1beta1",
-            "kind": "PodGroup",
-            "metadata": {"name": run, "namespace": "default"},
-            "spec": {**spec, "minResources": {"nvidia.com/gpu": str(8 * pods)}},
-        }
-    )
-    for number in range(pods):
-        kube.create(pod(f"{run}-{number}", run, priorityClassName=priority))
 
 
 def busy(kube: Kube, count: int, first: int = 0, priority: str = "inference") -> None:
@@ -80,7 +88,7 @@ def busy(kube: Kube, count: int, first: int = 0, priority: str = "inference") ->
 
 def test_a_gang_of_32_starts_whole_or_not_at_all_m02(kube: Kube) -> None:
     busy(kube, NODES - 31)
-    gang(kube, "whole", 32)
+    gang(kube, "whole", 32, queue="training")
     until(lambda: refused(kube, "whole"), "Volcano to find 31 nodes for 32 pods")
     assert places(kube, "whole") == []
     (gone, *_) = kube.list("v1", "Pod", "default", label_selector=f"{RUN_KEY}=served")
@@ -91,14 +99,126 @@ def test_a_gang_of_32_starts_whole_or_not_at_all_m02(kube: Kube) -> None:
 def test_what_serves_people_is_not_preempted_by_training_a08(kube: Kube) -> None:
     """Volcano takes nodes of experiments, never of a service: the gang waits, and every replica stays."""
     busy(kube, NODES - 4)
-    gang(kube, "low", 4, "experiments", "experiments")
+    gang(kube, "low", 4, queue="experiments")
     until(lambda: len(places(kube, "low")) == 4, "the experiment to have nodes")
-    gang(kube, "high", 5)
+    gang(kube, "high", 5, queue="training")
     until(lambda: refused(kube, "high"), "Volcano to find four nodes for five pods")
     assert len(places(kube, "served")) == NODES - 4
     assert places(kube, "high") == []
 
 
 def test_a_gang_of_256_has_every_node(kube: Kube) -> None:
-    gang(kube, "all", NODES)
-    until(lambda: len(set(places(kube, "all"))) == NODES, "all pods to have nodes", 300)
+    gang(kube, "all", NODES, queue="training")
+    patiently(lambda: len(set(places(kube, "all"))) == NODES, "all pods to have nodes")
+
+
+def held(kube: Kube, prefix: str) -> list[dict[str, Any]]:
+    """Pods of a name that begins so which have a node."""
+    found = kube.list("v1", "Pod", "default")
+    return [each for each in found if each["metadata"]["name"].startswith(prefix) and each["spec"].get("nodeName")]
+
+
+def say(kube: Kube, pods: list[dict[str, Any]], **status: Any) -> None:
+    """What a kubelet says of pods that run."""
+    for each in pods:
+        kube.patch(
+            "v1", "Pod", each["metadata"]["name"], "default", {"status": {"phase": "Running", **status}}, "status"
+        )
+
+
+def test_two_queues_share_by_weight_m05(kube: Kube) -> None:
+    """192 and 64 nodes, by weights of 3 and 1: trials that had every node give back what is beyond their share."""
+    for index in range(NODES):
+        gang(kube, f"trial-{index}", 1, queue="experiments")
+    patiently(lambda: len(held(kube, "trial")) == NODES, "the trials to have every node")
+    say(kube, held(kube, "trial"))
+    for index in range(NODES // 4):
+        gang(kube, f"run-{index}", 4, queue="training")
+    patiently(lambda: len(held(kube, "run")) == NODES * 3 // 4, "the runs to have their share")
+    assert len(held(kube, "trial")) == NODES // 4
+
+
+def job(run: str, nodes: int, **changes: Any) -> dict[str, Any]:
+    """The component's PyTorchJob, but for its pods' own: whole nodes, and nothing mounted."""
+    asked = {"run": run, "nodes": nodes, "restarts": 1, "queue": "training", **changes}
+    graph = built(lambda opts: TrainingJob("sample", job_args(**asked), opts))
+    spec = dict(graph.one("sample-job").inputs["spec"])
+    template = pod("any", run)
+    for each in spec["pytorchReplicaSpecs"].values():
+        each["template"] = {"metadata": {"labels": {RUN_KEY: run}}, "spec": template["spec"]}
+    return {"apiVersion": JOB[0], "kind": JOB[1], "metadata": {"name": run, "namespace": "default"}, "spec": spec}
+
+
+def env(kube: Kube, name: str) -> dict[str, str]:
+    """Variables of a pod that the operator made."""
+    found = patiently(lambda: kube.get("v1", "Pod", name, "default"), f"pod {name}")
+    return {each["name"]: each.get("value", "") for each in found["spec"]["containers"][0]["env"]}
+
+
+def conditions(kube: Kube, run: str) -> set[str]:
+    found = kube.get(*JOB, run, "default") or {}
+    return {each["type"] for each in found.get("status", {}).get("conditions", ()) if each["status"] == "True"}
+
+
+def test_an_elastic_run_below_its_fewest_nodes_waits_and_then_ends_and_leaves_nothing_t04(kube: Kube) -> None:
+    """Two of three nodes go, one comes back: it is two again. Then torchrun's patience ends as often as it may, and the
+    operator fails the job: no pod, no gang, and its node is another's.
+    """
+    busy(kube, NODES - 3)
+    kube.create(job("shrinks", 3, elastic=2))
+    patiently(lambda: len(places(kube, "shrinks")) == 3, "three workers to have nodes")
+    say(kube, held(kube, "shrinks"))
+    patiently(lambda: "Running" in conditions(kube, "shrinks"), "the operator to see them run")
+    at = {each["metadata"]["name"]: each["spec"]["nodeName"] for each in held(kube, "shrinks")}
+    first, *lost = (at[f"shrinks-worker-{index}"] for index in range(3))
+    for name in lost:
+        kube.delete({**node(name, "leaf"), "metadata": {"name": name}})
+    patiently(lambda: places(kube, "shrinks") == [first], "the pods of lost nodes to go")
+    kube.create(node(lost[0], "leaf"))
+    patiently(lambda: sorted(places(kube, "shrinks")) == sorted([first, lost[0]]), "two nodes again")
+    kube.delete({**node(lost[0], "leaf"), "metadata": {"name": lost[0]}})
+    patiently(lambda: places(kube, "shrinks") == [first], "the pod of the lost node to go")
+    assert "Failed" not in conditions(kube, "shrinks")
+    status = {"name": "pytorch", "image": "", "imageID": "", "ready": True, "restartCount": 4}
+    say(kube, held(kube, "shrinks"), containerStatuses=[status])
+    patiently(lambda: "Failed" in conditions(kube, "shrinks"), "the operator to give up")
+    patiently(lambda: not kube.list("v1", "Pod", "default", label_selector=f"{RUN_KEY}=shrinks"), "its pods to go")
+    assert kube.get("scheduling.volcano.sh/v1beta1", "PodGroup", "shrinks", "default") is None
+    gang(kube, "next", 1, queue="training")
+    patiently(lambda: places(kube, "next") == [first], "another run to have its node")
+    for name in lost:
+        kube.create(node(name, "leaf"))
+
+
+def test_an_elastic_run_without_its_gangs_minimum_never_starts_on_fewer_nodes_kj09(kube: Kube) -> None:
+    """As somebody wrote it; the program says the minimum, and the same run starts."""
+    busy(kube, NODES - 2)
+    right = job("fewer", 3, elastic=2)
+    wrong = job("all", 3, elastic=2)
+    del wrong["spec"]["runPolicy"]["schedulingPolicy"]["minAvailable"]
+    kube.create(wrong)
+    patiently(lambda: refused(kube, "all"), "Volcano to find two nodes for three pods")
+    assert places(kube, "all") == []
+    kube.create(right)
+    patiently(lambda: len(places(kube, "fewer")) == 2, "two workers to have nodes")
+    assert places(kube, "all") == []
+
+
+def test_a_master_beside_an_elastic_policy_is_told_two_places_to_meet_kj02(kube: Kube) -> None:
+    """And a count of nodes without it. KJ05: with a key that the CRD does not know it is refused."""
+    wrong = job("both", 3, elastic=2)
+    worker, policy = wrong["spec"]["pytorchReplicaSpecs"]["Worker"], wrong["spec"]["elasticPolicy"]
+    wrong["spec"]["pytorchReplicaSpecs"]["Master"] = {**worker, "replicas": 1}
+    policy["rdzvConfigs"] = policy.pop("rdzvConf")
+    with pytest.raises(ApiError, match=r"unknown field \"spec\.elasticPolicy\.rdzvConfigs\""):
+        kube.create(wrong)
+    policy["rdzvConf"] = policy.pop("rdzvConfigs")
+    kube.create(wrong)
+    kube.create(job("workers", 3, elastic=2))
+    both, right = env(kube, "both-worker-0"), env(kube, "workers-worker-0")
+    assert both["MASTER_ADDR"] == "both-master-0"
+    assert both["PET_RDZV_ENDPOINT"] == "both-worker-0:23456"
+    assert both["PET_NNODES"] == "2:3", "of four pods"
+    assert right["PET_RDZV_ENDPOINT"] == "workers-worker-0:23456"
+    assert right["PET_RDZV_CONF"] == "join_timeout=900"
+    assert "MASTER_ADDR" not in right

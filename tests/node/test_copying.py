@@ -50,7 +50,7 @@ def test_the_save_is_whole_when_all_nodes_have_copied(tmp_path: Path) -> None:
         save(local, 9, {f"__{part}_0.distcp": b"x" * 100, ".metadata": b"index", "meta.json": meta})
         said = copying.once(local, shared, part=part, parts=2, keep=2)
         assert said[-1].endswith("whole" if part == 0 else "waits for the other parts of 2")
-        assert (saves.newest([shared])[0] is None) == (part == 1)
+        assert (saves.newest(shared)[0] is None) == (part == 1)
     path = shared / saves.name_of(9)
     assert saves.check(path).state == "whole"
     assert (path / "meta.json").read_bytes() == b"{}"
@@ -71,10 +71,10 @@ def test_a_flipped_bit_is_not_copied_on(places: tuple[Path, Path]) -> None:
     (path / "state.pt").write_bytes(b"other")
     with pytest.raises(copying.CorruptError, match=r"state\.pt does not match its SHA256SUMS"):
         copying.copy(path, shared, 0, 1)
-    assert saves.newest([shared]) == (None, [])
+    assert saves.newest(shared) == (None, [])
     said = copying.once(local, shared, part=0, parts=1, keep=2)
     assert said[0].startswith(f"skipped {path}: corrupt, state.pt does not match its SHA256SUMS")
-    assert saves.newest([shared])[0] == shared / saves.name_of(1)
+    assert saves.newest(shared)[0] == shared / saves.name_of(1)
 
 
 @pytest.mark.parametrize("error", [KilledError, OSError])
@@ -104,11 +104,11 @@ def test_a_copy_that_is_cut_anywhere_is_never_half_and_the_next_one_is_whole(
                 copying.once(local, shared, part=0, parts=1, keep=3)
             except (KilledError, OSError):
                 cut += 1
-        found, _ = saves.newest([shared])
+        found, _ = saves.newest(shared)
         assert found is not None
         assert all(saves.check(each).state == "whole" for each in saves.saves_in(shared))
         copying.once(local, shared, part=0, parts=1, keep=3)
-        assert saves.newest([shared])[0] == shared / saves.name_of(1)
+        assert saves.newest(shared)[0] == shared / saves.name_of(1)
         if seen < at:
             break
     assert cut >= 4
@@ -143,7 +143,7 @@ def test_what_the_file_system_gives_back_wrong_is_no_save(
     monkeypatch.setattr(pumping, "came_back", lambda *_: False)
     with pytest.raises(ValueError, match="check the file system"):
         copying.copy(path, shared, 0, 1)
-    assert saves.newest([shared]) == (None, [])
+    assert saves.newest(shared) == (None, [])
 
 
 def test_two_that_copy_the_same_save_at_once_make_one(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_the_last_save_is_taken_when_it_is_told_to_stop(places: tuple[Path, Path
         process.kill()
     assert process.returncode == 0
     assert f"copied {local / saves.name_of(2)}" in out
-    assert saves.newest([shared])[0] == shared / saves.name_of(2)
+    assert saves.newest(shared)[0] == shared / saves.name_of(2)
 
 
 def until_it_handles_signals(pid: int) -> None:

@@ -89,7 +89,7 @@ def test_the_newest_whole_checkpoint_gets_its_job(asker: Asker) -> None:
     (corrupt / "shard.pt").write_text("flipped")
     said = asker.look()
     assert said == [
-        "skipped step-000000200: corrupt, shard.pt does not match its SHA256SUMS",
+        f"skipped {corrupt}: corrupt, shard.pt does not match its SHA256SUMS",
         "made sft-evaluate-100 for step-000000100",
     ]
     (job,) = server(asker).jobs.values()

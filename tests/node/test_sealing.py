@@ -63,13 +63,14 @@ def test_megatrons_iterations_are_complete_up_to_the_one_that_it_names(shared: P
         f"sealed {shared / 'iter_0000200'}",
     ]
     assert whole(shared) == ["iter_0000200", "iter_0000100"], "an index is not Megatron's word, as others still write"
-    assert saves.newest([shared])[0] == shared / "iter_0000200"
+    assert saves.newest(shared)[0] == shared / "iter_0000200"
 
 
 def test_an_index_is_pytorchs_word_and_the_files_below_count(shared: Path, clock: Clock) -> None:
     made(shared / "step_7" / "model", **{"__0_0.distcp": "a"})
+    made(shared / "step_7", **{".metadata.tmp": "index"})
     assert quiet(sealer(shared, clock), clock) == []
-    made(shared / "step_7", **{".metadata": "index"})
+    (shared / "step_7" / ".metadata.tmp").rename(shared / "step_7" / ".metadata")
     assert quiet(sealer(shared, clock), clock) == [f"sealed {shared / 'step_7'}"]
     lines = (shared / "step_7" / saves.SUMS).read_text().splitlines()
     assert [line.partition("  ")[2] for line in lines] == [".metadata", "model/__0_0.distcp"]

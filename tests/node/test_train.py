@@ -105,7 +105,7 @@ def test_it_learns_saves_stops_and_resumes_where_it_was(tmp_path: Path, sharding
         each.send_signal(signal.SIGTERM)
     status, said = ended(processes)
     assert status == [143, 143], said
-    found, skipped = saves.newest([tmp_path / "parts"])
+    found, skipped = saves.newest(tmp_path / "parts")
     assert found is not None
     assert skipped == []
     stopped = saves.step_of(found)
@@ -130,4 +130,4 @@ def test_saves_of_a_nodes_own_disk_go_on_to_the_shared_one(tmp_path: Path, shard
     assert [saves.step_of(each) for each in saves.saves_in(shared)] == [3]
     status, said = ended(begun(2, *places, "--steps=4", sharding=sharding))
     assert f"resumed from {local / saves.name_of(3)}" in said
-    assert saves.newest([shared])[0] == shared / saves.name_of(4)
+    assert saves.newest(shared)[0] == shared / saves.name_of(4)

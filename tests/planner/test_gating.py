@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 
+import measure
 import pytest
 
 from catalogue.gpus import A100_40, GPUS, L40S
+from components.training.gate_pods import BENCHMARK_STEPS
 from planner.faces.text import plan_text
-from planner.gating import nvlinks, round_robin
+from planner.gating import LOAD_SECONDS, REPEATS, START_SECONDS, STEPS, nvlinks, round_robin
 from tests.planner.faces.test_text import printed
 from tests.planner.stacks import planned, planned_metal
 
@@ -44,11 +46,41 @@ def test_cards_are_measured_in_as_many_rounds_as_the_gates_time_holds() -> None:
     few = planned_metal({"training.gates": {"minutes": 5}}).measured["training"].pairs
     assert (few.rounds, few.all_rounds, few.seconds) == (6, 7, 72)
     shown = " ".join(printed(plan_text("metal", racks), 120).split())
+    assert "gate 3.8 minutes on 8 nodes, of 30 at most" in shown
     assert "ib_write_bw, pairs of nodes 7 rounds, each with every other, 1.4 minutes" in shown
 
 
-def test_a_gate_of_eight_nodes_takes_fifteen_minutes_at_most() -> None:
-    assert planned_metal({"training.gates": {"minutes": 30}}).measured["training"].pairs.seconds <= 15 * 60 / 4
+@pytest.mark.parametrize("stack", ["metal", "prod"])
+def test_a_gate_of_eight_nodes_is_planned_to_take_fifteen_minutes_at_most(stack: str) -> None:
+    """With the training that may be asked for, and with files on which nobody knows a rate."""
+    asked = {"training.gates": {"minutes": 30, "benchmark": True}}
+    (gate,) = (planned_metal(asked) if stack == "metal" else planned(stack, asked)).measured.values()
+    slow = replace(gate, write_gb_per_s=None, read_gb_per_s=None)
+    assert gate.nodes == 8
+    assert 2 * START_SECONDS + gate.pairs.seconds < gate.planned_s < slow.planned_s <= 15 * 60
+
+
+def test_the_planned_time_counts_what_the_gate_does() -> None:
+    assert (STEPS, LOAD_SECONDS, REPEATS) == (
+        BENCHMARK_STEPS,
+        measure.LOAD_SECONDS,
+        1 + measure.WARM_UP + measure.TIMES,
+    )
+    plain, trains = (
+        planned("prod", {"training.gates": {"minutes": 20, "benchmark": each}}).measured["training"]
+        for each in (False, True)
+    )
+    assert trains.benchmark
+    assert trains.benchmark.forecast
+    assert trains.benchmark.forecast.step
+    more = trains.planned_s - plain.planned_s
+    assert more == pytest.approx(START_SECONDS + STEPS * trains.benchmark.forecast.step.seconds)
+    (largest,) = [each for each in plain.tests if (each.test, each.nodes, each.size_gib) == ("all-reduce", 8, 16)]
+    ranks, least = largest.gpus, largest.threshold.fail
+    assert least
+    fewer = replace(plain, tests=tuple(each for each in plain.tests if each is not largest))
+    seconds = REPEATS * 16 * 2**30 * 2 * (ranks - 1) / ranks / (least * 1e9)
+    assert plain.planned_s - fewer.planned_s == pytest.approx(seconds)
 
 
 def test_over_efa_cards_are_asked_for_an_answer_as_nobody_published_a_rate() -> None:

@@ -2,7 +2,7 @@
 
 import signal
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -58,9 +58,11 @@ class RehearsalError(Exception):
         self.came = came
 
 
-def rehearsed(name: str, screen: Console, within: float, own: str = "") -> Rehearsed:
-    """Rehearse a shipped stack or preset, or the stack file `own`, in a tree of its own, in so many seconds. Raises
-    RehearsalError.
+def rehearsed(
+    name: str, screen: Console, within: float, own: str = "", beside: Callable[[Session, str], None] | None = None
+) -> Rehearsed:
+    """Rehearse a shipped stack or preset, or the stack file `own`, in a tree of its own, in so many seconds; `beside`
+    is done with the session and the stack file while it is up. Raises RehearsalError.
     """
     with TemporaryDirectory(prefix=f"gpucluster-{name}-") as scratch, pytest.MonkeyPatch.context() as patch:
         patch.setenv("GPUCLUSTER_HOME", f"{scratch}/state")
@@ -69,7 +71,7 @@ def rehearsed(name: str, screen: Console, within: float, own: str = "") -> Rehea
         directory, meter = places.site(name, tree.root), Meter()
         try:
             with _ended_after(within):
-                return _whole(open_session(name, tree.root, name, screen, meter), name, text)
+                return _whole(open_session(name, tree.root, name, screen, meter), name, text, beside)
         except (CommandError, EngineError) as error:
             raise RehearsalError(str(error)) from error
         finally:
@@ -92,9 +94,11 @@ def _ended_after(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def _whole(session: Session, name: str, text: str) -> Rehearsed:
+def _whole(session: Session, name: str, text: str, beside: Callable[[Session, str], None] | None) -> Rehearsed:
     came = _up(session, name, text)
     try:
+        if beside is not None:
+            beside(session, text)
         came = replace(came, ran=", ".join(filter(None, (came.ran, *_trials(session)))))
         came = replace(came, preview=_previewed(session, name))
         came = replace(came, down=_down(session))

@@ -26,8 +26,8 @@ from tests.components.samples import gate_args
 EFA = "vpc.amazonaws.com/efa"
 IMAGE = "nvcr.io/nvidia/pytorch:26.03-py3"
 TESTS = [
-    GateTest(test="inside", operation="all_reduce", nodes=1, size=8 << 30, warn=440.0, fail=420.0),
-    GateTest(test="between", operation="all_reduce", nodes=2, size=8 << 30, warn=400.0, fail=400.0),
+    GateTest(test="inside", operation="all_reduce", nodes=1, bytes=8 << 30, warn=440.0, fail=420.0),
+    GateTest(test="between", operation="all_reduce", nodes=2, bytes=8 << 30, warn=400.0, fail=400.0),
 ]
 RAILS = GatePairs(program="ib_write_bw", warn=385.0, fail=360.0, latency_us=4.2, rounds=3, seconds=36)
 ENV = {"FI_PROVIDER": "efa", "NCCL_NET_PLUGIN": "ofi"}

@@ -103,7 +103,7 @@ def gate_args(**changes: Any) -> GateArgs:
         "provider": "efa",
         "devices": 32,
         "tests": [
-            GateTest(test="all-reduce", operation="all_reduce", nodes=2, size=1 << 30, warn=None, fail=None),
+            GateTest(test="all-reduce", operation="all_reduce", nodes=2, bytes=1 << 30, warn=None, fail=None),
         ],
         "pairs": GatePairs(program="fi_pingpong", warn=None, fail=None, latency_us=None, rounds=1, seconds=8),
         "storage_mib": 1024,
