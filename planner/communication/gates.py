@@ -9,8 +9,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from planner.communication.collectives import Collective
-from planner.communication.group import Cluster, Group
+from planner.communication.group import Cluster, Collective, Group
 from planner.communication.measured import GIB
 from planner.communication.thresholds import (
     Threshold,

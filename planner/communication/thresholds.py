@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from planner.communication.collectives import Collective
-from planner.communication.group import Group, ring_gb_per_s
+from planner.communication.group import Collective, Group
 from planner.communication.measured import CARDS, COPIES, GIB, PUBLISHED, Published
 from planner.communication.nccl import fastest
 
@@ -148,7 +147,7 @@ def _over_fabric(group: Group, expected: float) -> Threshold:
 
 def _derived(group: Group) -> Threshold:
     """By what a ring through the group is planned to reach."""
-    planned = ring_gb_per_s(group)
+    planned = group.ring_gb_per_s
     return Threshold(
         origin=Origin.DERIVED,
         expected=planned,

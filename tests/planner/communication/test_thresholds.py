@@ -6,8 +6,7 @@ import pytest
 
 from catalogue.gpus import A100_40, A100_80, B200, B300, H100, H100_NVL, H200, L40S
 from catalogue.types import Gpu
-from planner.communication.collectives import Collective
-from planner.communication.group import Group, Network
+from planner.communication.group import Collective, Group, Network
 from planner.communication.measured import (
     COPIES,
     GIB,
