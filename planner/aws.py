@@ -41,9 +41,7 @@ from planner.stack import (
     aws_deployment,
     cold,
     file_system,
-    plan_repositories,
     plan_sources,
-    spending,
 )
 from planner.storage.plan import fsx_client_rates, plan_aws_storage
 from planner.supply import plan_cache
@@ -98,10 +96,10 @@ def aws_draft(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsDraf
         sources=plan_sources(settings),
         totals=aws_totals(pools.values()),
         prices=prices,
-        spending=spending(settings),
+        spending=settings.budget.alerts,
         keeper=plan_keeper(settings, pools, prices),
         external_secrets=plan_external_secrets(settings),
-        repositories=plan_repositories(settings),
+        repositories=settings.registry.repositories if settings.registry else (),
         cache=(),
         quotas=quotas,
         bom=bom,
