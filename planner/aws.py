@@ -25,7 +25,6 @@ from catalogue.whole import Catalogue
 from planner.addressing import FSX_ADDRESSES, existing_subnets, subnets
 from planner.alike import alike
 from planner.bom import aws_bom
-from planner.charts import aws_charts
 from planner.cost.amounts import Prices
 from planner.cost.stack import Around, fsx_service, stack_prices
 from planner.draft import AwsDraft
@@ -44,7 +43,7 @@ from planner.stack import (
     plan_sources,
 )
 from planner.storage.plan import fsx_client_rates, plan_aws_storage
-from planner.supply import plan_cache
+from planner.supply import aws_charts, plan_cache
 from planner.teams import plan_home
 from planner.types import Subnet
 from planner.vpc import VpcPlan, plan_vpc, traffic

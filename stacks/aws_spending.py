@@ -3,7 +3,7 @@
 import pulumi
 
 from components.aws.spending import Spending, SpendingArgs
-from settings.aws import SpendingAlerts
+from planner.said import SpendingAlerts
 from stacks.aws_ground import Ground
 from stacks.providers import STACK_TAG
 

@@ -15,9 +15,9 @@ from components.platform.copying import StoreAddress
 from components.storage.aws_cli import AwsCli
 from components.storage.claims import ClaimSpec
 from components.storage.lustre_claims import LustreClaims, LustreClaimsArgs
+from planner.said import SourceBucket
 from planner.stack import FsxPlan
 from planner.types import AwsPlan
-from settings.aws_storage import SourceBucket
 
 SMALLEST_GIB = 1200
 """Of an FSx file system, which grows by a change of its capacity."""

@@ -7,7 +7,7 @@ from typing import Any
 import pulumi
 
 from components.aws.pod_identity import PodIdentity, PodIdentityArgs, statement_document
-from settings.external_secrets import ExternalSecret
+from planner.said import ExternalSecret
 
 
 def reading(*, partition: str, region: str, account: str, secrets: Sequence[ExternalSecret]) -> list[dict[str, Any]]:

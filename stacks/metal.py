@@ -21,9 +21,9 @@ from components.platform.charts import Chart, ChartArgs
 from components.platform.network_rules import Reach
 from components.serving.entry import Entry
 from planner.metal_types import MetalPlan
+from planner.said import SiteStore
 from planner.site import SitePlan
 from planner.types import Plan
-from settings.inventory import SiteStore
 from stacks.charts import chart_source
 from stacks.gpu_pools import gpu_pool
 from stacks.metal_ceph import CephFiles, ceph_spec, deploy_ceph, objects_of

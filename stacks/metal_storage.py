@@ -16,7 +16,7 @@ from components.platform.taints import ROLE_KEY
 from components.storage.aws_cli import AwsCli
 from components.storage.claims import ClaimSpec
 from components.storage.mounted_claims import MountedClaims, MountedClaimsArgs
-from settings.inventory import SiteStore
+from planner.said import SiteStore
 from stacks.charts import chart_source
 from stacks.metal_variables import LOCAL_VOLUMES_PATH, SHARED_PATH
 

@@ -13,9 +13,9 @@ from components.monitoring.monitors import Target
 from monitoring.limits import MachineLimits
 from planner.metal_types import MetalPlan
 from planner.monitoring.types import watches_files
+from planner.said import Controllers, Loki
+from planner.said import Sensors as Asked
 from planner.site import SitePlan
-from settings.inventory import Controllers, Loki
-from settings.inventory import Sensors as Asked
 from stacks.metal_lustre import RATES_PORT, in_order
 from stacks.platform import Watching
 from stacks.platform_services import LogSink

@@ -18,8 +18,8 @@ from components.platform.training_operator import LABELS as TRAINING_OPERATOR_LA
 from monitoring.dashboards.address import address
 from monitoring.defaults import default_rules
 from planner.monitoring.types import MonitoringPlan, PodRequest
+from planner.said import Receiver as Told
 from planner.types import Plan
-from settings.monitoring import Receiver as Told
 from stacks.autoscaling import PROMETHEUS
 from stacks.charts import chart_source
 from stacks.dashboards import FIRST, deploy_dashboards

@@ -9,10 +9,10 @@ from monitoring.failures import failures
 from monitoring.limits import Limits, MachineLimits, PoolLimits, RunLimits, ServiceLimits
 from monitoring.rules import alert_groups, recording_groups
 from monitoring.thresholds import Threshold
+from planner.said import Alerts, OwnThreshold
 from planner.throughput import TYPICAL_MFU
 from planner.types import Plan
 from planner.workload_types import RunPlan
-from settings.alerts import Alerts, OwnThreshold
 
 
 def limits(plan: Plan, own: Iterable[OwnThreshold] = (), machines: Iterable[MachineLimits] = ()) -> Limits:

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from settings.pipelines import Pipelines, Upload
+from planner.said import Pipelines, Upload
 
 _MOST_BYTES = 900_000
 """A ConfigMap holds 1 MiB (Kubernetes documentation, ConfigMaps), its other files included."""

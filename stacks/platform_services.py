@@ -9,7 +9,7 @@ import pulumi
 from components.monitoring.monitors import Target
 from components.platform.copying import Copier, StoreAddress
 from components.storage.claims import ClaimSpec
-from settings.external_secrets import ExternalSecret
+from planner.said import ExternalSecret
 
 
 class SharedFiles(Protocol):

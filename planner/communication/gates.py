@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from planner.communication.group import Cluster, Collective, Group
-from planner.communication.measured import GIB
 from planner.communication.thresholds import (
+    GIB,
     Threshold,
     all_reduce_threshold,
     card_threshold,
