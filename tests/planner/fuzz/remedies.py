@@ -19,10 +19,10 @@ _NAME = re.compile(r"^did you mean (?P<name>[^?]+)\?")
 def followed(finding: Finding, data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The data with each value that the remedy names, at the finding's path or at the key beside it."""
     place = _steps(finding.path.partition(":")[2])
-    for found in _SET.finditer(finding.remedy):
-        key = found["key"]
+    for each in _SET.finditer(finding.remedy):
+        key = each["key"]
         steps = place if key.startswith(("it", "the ")) else _beside(place, _steps(key), data)
-        yield _with(data, steps, _number(found["number"]))
+        yield _with(data, steps, _number(each["number"]))
     if found := _TAKE.match(finding.remedy):
         yield _with(data, place, _number(found["number"]))
     if found := _RANGE.match(finding.remedy):
@@ -40,8 +40,8 @@ def _beside(place: list[int | str], key: list[int | str], data: Mapping[str, Any
     above: list[Any] = [data]
     for step in place:
         here = above[-1]
-        known = step in here if isinstance(here, Mapping) else isinstance(here, list) and isinstance(step, int)
-        above.append(here[step] if known else None)
+        listed = isinstance(here, list) and isinstance(step, int)
+        above.append(here.get(step) if isinstance(here, Mapping) else here[int(step)] if listed else None)
     for depth in range(len(place), -1, -1):
         if isinstance(above[depth], Mapping) and key[0] in above[depth]:
             return [*place[:depth], *key]
@@ -57,7 +57,7 @@ def _with(data: Mapping[str, Any], steps: list[int | str], value: Any) -> dict[s
     changed = deepcopy(dict(data))
     here: Any = changed
     for step in steps[:-1]:
-        here = here[step] if isinstance(here, list) else here.setdefault(step, {})
+        here = here[int(step)] if isinstance(here, list) else here.setdefault(step, {})
     here[steps[-1]] = value
     return changed
 
