@@ -6,7 +6,7 @@ from typing import Any
 from doctor.account import AbsentError, Account, ForbiddenError
 from doctor.case import Case
 from doctor.results import Result, Status, judged
-from planner.stack import SourcePlan
+from settings.aws_storage import SourceBucket
 
 _SECTION = "gpucluster:storage.sources"
 
@@ -18,7 +18,7 @@ def buckets(case: Case, account: Account) -> Iterable[Result]:
         yield _examined(case, account, bucket, bucket.owner or own)
 
 
-def _examined(case: Case, account: Account, bucket: SourcePlan, owner: str) -> Result:
+def _examined(case: Case, account: Account, bucket: SourceBucket, owner: str) -> Result:
     told = None
     try:
         told = account.get("s3", "HeadBucket", Bucket=bucket.bucket, ExpectedBucketOwner=owner)
@@ -33,7 +33,7 @@ def _examined(case: Case, account: Account, bucket: SourcePlan, owner: str) -> R
     return judged("source", bucket.bucket, f"account {owner} has it in {region}, {sealed}", wrong)
 
 
-def _foreign(account: Account, bucket: SourcePlan, owner: str) -> tuple[Status, str, str]:
+def _foreign(account: Account, bucket: SourceBucket, owner: str) -> tuple[Status, str, str]:
     """Who is refused with an owner and let in without one has named the wrong owner."""
     try:
         account.get("s3", "HeadBucket", Bucket=bucket.bucket)
@@ -52,7 +52,7 @@ def _place(case: Case, told: Mapping[str, Any]) -> Iterable[tuple[Status, str, s
         yield Status.WARN, sentence, f"copy it to a bucket in {case.region}"
 
 
-def _encryption(account: Account, bucket: SourcePlan, owner: str) -> Iterable[tuple[Status, str, str]]:
+def _encryption(account: Account, bucket: SourceBucket, owner: str) -> Iterable[tuple[Status, str, str]]:
     """The key of the bucket's default encryption; its objects may have others, which nobody can list."""
     told = account.get("s3", "GetBucketEncryption", Bucket=bucket.bucket, ExpectedBucketOwner=owner)
     rules = told["ServerSideEncryptionConfiguration"]["Rules"]

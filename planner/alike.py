@@ -6,17 +6,15 @@ from datetime import date
 from typing import Any, TypeVar
 
 from catalogue.site import Sited
-from planner.benchmarks import plan_benchmarks
 from planner.draft import Draft, registry
-from planner.experiments import plan_database, plan_experiments
-from planner.gating import plan_gating
+from planner.experiments import plan_experiments
+from planner.gating import plan_benchmarks, plan_gating
 from planner.interconnect import Switching, pool_gates
-from planner.mlops import plan_datasets, plan_pipelines, plan_tracking
+from planner.mlops import plan_datasets, plan_tracking
 from planner.monitoring.plan import plan_monitoring
 from planner.pool_types import PoolPlan
 from planner.serving.gateway import plan_gateway
-from planner.serving.plan import plan_services
-from planner.serving.triton import plan_triton, replicas_by_pool
+from planner.serving.plan import plan_services, plan_triton, replicas_by_pool
 from planner.stack import ownership, plan_queues, plan_supply
 from planner.storage.types import StoragePlan
 from planner.supply import plan_signatures
@@ -71,9 +69,9 @@ def alike(
         "runs": runs,
         "experiments": plan_experiments(training, runs_of),
         "benchmarks": benchmarks,
-        "trial_database": plan_database(training),
+        "trial_database": training.database if training.experiments else None,
         "tracking": plan_tracking(training),
-        "pipelines": plan_pipelines(training),
+        "pipelines": training.pipelines,
         "services": services,
         "triton": triton,
         "sharing": plan_sharing(pools, runs, services, triton),

@@ -25,7 +25,6 @@ from catalogue.whole import Catalogue
 from planner.addressing import FSX_ADDRESSES, existing_subnets, subnets
 from planner.alike import alike
 from planner.bom import aws_bom
-from planner.charts import aws_charts
 from planner.cost.amounts import Prices
 from planner.cost.stack import Around, fsx_service, stack_prices
 from planner.draft import AwsDraft
@@ -41,12 +40,10 @@ from planner.stack import (
     aws_deployment,
     cold,
     file_system,
-    plan_repositories,
     plan_sources,
-    spending,
 )
 from planner.storage.plan import fsx_client_rates, plan_aws_storage
-from planner.supply import plan_cache
+from planner.supply import aws_charts, plan_cache
 from planner.teams import plan_home
 from planner.types import Subnet
 from planner.vpc import VpcPlan, plan_vpc, traffic
@@ -98,10 +95,10 @@ def aws_draft(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsDraf
         sources=plan_sources(settings),
         totals=aws_totals(pools.values()),
         prices=prices,
-        spending=spending(settings),
+        spending=settings.budget.alerts,
         keeper=plan_keeper(settings, pools, prices),
         external_secrets=plan_external_secrets(settings),
-        repositories=plan_repositories(settings),
+        repositories=settings.registry.repositories if settings.registry else (),
         cache=(),
         quotas=quotas,
         bom=bom,

@@ -11,9 +11,8 @@ from catalogue.types import PurchasePrice
 from catalogue.whole import Catalogue
 from planner.bom import Bom, BomLine, Part, bought, included, spares
 from planner.cost.amounts import Amount
-from planner.fabric.cabling import Span
+from planner.fabric.cabling import Span, cable_for, optics
 from planner.fabric.design import FabricDesign
-from planner.fabric.optics import cable_for, optics
 from planner.fabric.plan import FabricPlan
 from planner.facility.plan import FacilityPlan
 from planner.networks import NetworkPlan

@@ -67,21 +67,8 @@ class ExperimentPlan:
     usd: float | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class DatabasePlan:
-    """MySQL with the metrics of trials on a volume of `gib`; `secret` of the stack is its password."""
-
-    secret: str
-    gib: int
-
-
 Planned = Callable[[Iterable["TrainingRun"]], Mapping[str, RunPlan]]
 """Plans runs on the stack's pools, as those of the stack file are planned."""
-
-
-def plan_database(training: Training) -> DatabasePlan | None:
-    """The trials' database; None without experiments."""
-    return DatabasePlan(**training.database.model_dump()) if training.experiments else None
 
 
 def plan_experiments(training: Training, planned: Planned) -> dict[str, ExperimentPlan]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from settings.external_secrets import ExternalSecret
 from settings.model import AwsSettings
 from settings.serving import Service, Triton
 
@@ -14,22 +15,11 @@ CONTROLLER_REQUEST = (50, 128)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExternalSecretPlan:
-    """A secret of Secrets Manager by its name or ARN, all of it or one `property` of a JSON object; `key_arn` seals it,
-    None is the account's own key.
-    """
-
-    id: str
-    property: str | None
-    key_arn: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
 class ExternalSecretsPlan:
     """By the keys of the stack file in whose place they are; looked up anew every `refresh_seconds`."""
 
     refresh_seconds: int
-    secrets: Mapping[str, ExternalSecretPlan]
+    secrets: Mapping[str, ExternalSecret]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,10 +41,7 @@ def plan_external_secrets(settings: AwsSettings) -> ExternalSecretsPlan | None:
         return None
     return ExternalSecretsPlan(
         refresh_seconds=wanted.refresh_minutes * 60,
-        secrets={
-            key: ExternalSecretPlan(id=each.id, property=each.property, key_arn=each.key_arn)
-            for key, each in wanted.secrets.items()
-        },
+        secrets=wanted.secrets,
     )
 
 

@@ -1,16 +1,16 @@
-"""The gate of a pool: its pod, its image, and the results that it requires."""
+"""The gate of a pool: its pod, its image, the results that it requires, and the run that measures training (O08)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from catalogue.units import BYTES_PER_GB, MIB_PER_GIB, SECONDS_PER_MINUTE
 from planner.communication.collectives import Collective, bus_factor
 from planner.communication.gates import Gate, Reach
-from planner.communication.measured import CARD_LATENCY_US, GIB
+from planner.communication.thresholds import CARD_LATENCY_US, GIB
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 from planner.storage.types import StoragePlan
 from planner.workload_types import PodResources, RunPlan
-from settings.workloads import Training
+from settings.workloads import Training, TrainingRun
 
 ROUND_SECONDS = {"ib_write_bw": 12, "fi_pingpong": 8}
 """Time of a pair of nodes: ib_write_bw both ways and ib_write_lat, or fi_pingpong, on all cards at once. Assumed: a
@@ -199,3 +199,63 @@ def round_robin(nodes: int) -> int:
 
 def _fits(gate: Gate) -> bool:
     return gate.size_gib is not None and gate.reach in (Reach.NODE, Reach.FABRIC)
+
+
+MODELS = ("llama-3-8b", "llama-3.2-1b")
+"""Dense models of the catalogue, the first that one node of the pool trains: large matrices keep a GPU busy."""
+
+_SEQUENCE = 4096
+
+
+def plan_benchmarks(
+    training: Training, planned: Callable[[Iterable[TrainingRun]], Mapping[str, RunPlan]]
+) -> dict[str, RunPlan]:
+    """By pool, in the image and with the variables of its first run; none where no model fits a node."""
+    found: dict[str, RunPlan] = {}
+    if training.gates is None or not training.gates.benchmark:
+        return found
+    for pool, run in {each.pool: each for each in reversed(training.runs)}.items():
+        for model in MODELS:
+            made = planned([_of_node(run, model)]).get(run.name)
+            if made is not None and _trains(made):
+                found[pool] = made
+                break
+    return found
+
+
+def _trains(run: RunPlan) -> bool:
+    """Whether it likely does: a gate that runs out of memory says nothing of its node."""
+    if run.forecast is None or run.training is None:
+        return False
+    return run.training.memory.total_gb <= run.training.memory.gpu_gb
+
+
+def _of_node(run: TrainingRun, model: str) -> TrainingRun:
+    """One node's, which neither reads, saves nor tells anything."""
+    changes: dict[str, object] = {
+        "nodes": 1,
+        "framework": "reference",
+        "script": (),
+        "model": model,
+        "parallelism": type(run.parallelism)(),
+        "method": "full",
+        "precision": "bf16",
+        "software": None,
+        "sharding": "fsdp",
+        "recompute": "selective",
+        "micro_batch": 1,
+        "accumulation": 1,
+        "sequence_length": _SEQUENCE,
+        "elastic": None,
+        "profile": None,
+        "expected": None,
+        "dataset": None,
+        "checkpoint": None,
+        "tokens_billion": None,
+        "metrics_port": None,
+        "follow_ups": (),
+        "launcher": "torchrun",
+        "within": None,
+        "api": "v1",
+    }
+    return run.model_copy(update=changes)

@@ -4,10 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from catalogue.network_types import NicRole, of_role
-from planner.communication.collectives import Collective
-from planner.communication.constants import EFA_LATENCY_US, NETWORK_PART
 from planner.communication.gates import Gate, gates_of
-from planner.communication.group import Cluster, Network
+from planner.communication.group import EFA_LATENCY_US, NETWORK_PART, Cluster, Collective, Network
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 from settings.workloads import Training
 
@@ -29,8 +27,7 @@ def cluster_of(pool: PoolPlan, switching: Switching | None = None) -> Cluster | 
         return None
     how = switching or Switching()
     network = _of_racks(pool, how) if isinstance(pool, MetalPoolPlan) else _on_aws(pool)
-    amd = isinstance(pool, MetalPoolPlan) and "EPYC" in pool.server.cpu.model
-    return Cluster(gpu=pool.gpu, domain_gpus=pool.gpus_per_node, network=network, processor="amd" if amd else "intel")
+    return Cluster(gpu=pool.gpu, domain_gpus=pool.gpus_per_node, network=network)
 
 
 def exchanges_of(training: Training, pool: str) -> frozenset[Collective]:

@@ -9,19 +9,15 @@ from planner.site import (
     CEPH_STORE,
     CEPH_STORE_PORT,
     CephPlan,
-    ControllersPlan,
     HostPlan,
-    LokiPlan,
     MountPlan,
-    SensorsPlan,
     SitePlan,
-    StorePlan,
     SwitchPlan,
 )
 from planner.storage.lustre_targets import LustrePlan, plan_lustre
 from planner.storage.types import copies_or_parity
 from planner.teams import RUNS, plan_teams
-from settings.inventory import Controllers, Hosts, Inventory, Member
+from settings.inventory import Hosts, Inventory, Member, SiteStore
 from settings.metal_storage import Ceph
 from settings.model import MetalSettings
 
@@ -45,7 +41,7 @@ def plan_site(settings: MetalSettings, pools: Mapping[str, MetalPoolPlan], lnet:
         **platform.model_dump(include={"management_cidr", "bmc_cidr", "pod_cidr", "service_cidr"}),
         rail_cidr=settings.fabric.rail_cidr,
         hosts=hosts,
-        controllers=_controllers(inventory.controllers) if inventory.controllers else None,
+        controllers=inventory.controllers,
         switches=tuple(
             SwitchPlan(name=each.name, rack=each.rack, unit=each.unit, guid=each.guid)
             for each in inventory.switch_members()
@@ -53,7 +49,7 @@ def plan_site(settings: MetalSettings, pools: Mapping[str, MetalPoolPlan], lnet:
         leaving=inventory.allow_reset,
         shared_files=_mount(settings, inventory, lustre),
         object_store=_store(settings, inventory),
-        logs=LokiPlan(**inventory.logs.model_dump()) if inventory.logs else None,
+        logs=inventory.logs,
         ceph=_ceph(settings.storage.ceph) if settings.storage.ceph else None,
         lustre=lustre,
         homes=(RUNS, *(team.namespace for team in plan_teams(settings))) if settings.storage.home else (),
@@ -73,11 +69,6 @@ def lustre_machines(inventory: Inventory) -> int:
     return sum(hosts.storage in ("oss", "mds") for hosts, _ in inventory.members())
 
 
-def _controllers(asked: Controllers) -> ControllersPlan:
-    sensors = SensorsPlan(**asked.sensors.model_dump()) if asked.sensors else None
-    return ControllersPlan(user=asked.user, port=asked.port, authority=asked.authority, sensors=sensors)
-
-
 def _ceph(ceph: Ceph) -> CephPlan:
     said = {"failure_domain", "monitors", "osd_memory_gib", "public_cidr", "cluster_cidr", "bucket"}
     return CephPlan(redundancy=copies_or_parity(ceph.replicas, ceph.erasure), **ceph.model_dump(include=said))
@@ -94,15 +85,15 @@ def _mount(settings: MetalSettings, inventory: Inventory, served: LustrePlan | N
     return MountPlan(kind=shared.kind, source=shared.source, stripes=stripes)
 
 
-def _store(settings: MetalSettings, inventory: Inventory) -> StorePlan | None:
+def _store(settings: MetalSettings, inventory: Inventory) -> SiteStore | None:
     """The site's own store, or Ceph's, which answers on every machine of Ceph's."""
     if inventory.object_store:
-        return StorePlan(**inventory.object_store.model_dump())
+        return inventory.object_store
     ceph = settings.storage.ceph
     if ceph is None or ceph.bucket is None:
         return None
     answering = [member.address for hosts, member in inventory.members() if hosts.storage == "osd"]
-    return StorePlan(
+    return SiteStore.model_construct(
         endpoint=f"http://rook-ceph-rgw-{CEPH_STORE}.{CEPH_NAMESPACE}.svc:{CEPH_STORE_PORT}",
         bucket=ceph.bucket,
         cidrs=tuple(f"{address}/32" for address in answering),

@@ -10,19 +10,10 @@ from typing import TYPE_CHECKING
 from planner.blocks import BlockShare
 from planner.cost.amounts import Prices
 from planner.pool_types import AwsPoolPlan
+from settings.keeper import OffHours
 
 if TYPE_CHECKING:
     from settings.model import AwsSettings
-
-
-@dataclass(frozen=True, kw_only=True)
-class OffHoursPlan:
-    """GPU pools have nodes from `start` to `end` (HH:MM) of `days` (mon to sun) in `time_zone`, an IANA name."""
-
-    time_zone: str
-    days: tuple[str, ...]
-    start: str
-    end: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +59,7 @@ class KeeperPlan:
     warn_hours: float
     emails: tuple[str, ...]
     gpu_pools: Mapping[str, int]
-    off_hours: OffHoursPlan | None
+    off_hours: OffHours | None
     blocks: tuple[KeptBlock, ...] = ()
     spots: tuple[KeptSpot, ...] = ()
 
@@ -83,7 +74,7 @@ def plan_keeper(settings: AwsSettings, pools: Mapping[str, AwsPoolPlan], prices:
         **keeper.model_dump(include={"max_usd", "warn_hours", "emails"}),
         hourly_usd=prices.hourly if prices.listed else prices.hourly_high,
         gpu_pools=dict(_sleepers(pools.values())),
-        off_hours=OffHoursPlan(**keeper.off_hours.model_dump()) if keeper.off_hours else None,
+        off_hours=keeper.off_hours,
         blocks=tuple(kept_block(share) for pool in pools.values() for share in pool.shares) if keeper.blocks else (),
         spots=tuple(_kept_spots(pools.values())),
     )

@@ -10,14 +10,13 @@ from catalogue.whole import Catalogue
 from planner.alike import alike
 from planner.bom import Bom
 from planner.bom_metal import plan_purchase
-from planner.charts import metal_charts
 from planner.cost.comparison import against_cloud
 from planner.cost.owned import LIFE_YEARS, OwnedCost, owned, people_for
 from planner.draft import MetalDraft
 from planner.fabric.near import switches_above
 from planner.fabric.plan import FabricPlan, plan_fabric
 from planner.facility.plan import FacilityPlan, circuit_of, inventory, plan_facility
-from planner.facility.plugs import outlets
+from planner.facility.racks import outlets
 from planner.forecast import GpuHour
 from planner.interconnect import Switching
 from planner.inventory import plan_site
@@ -26,6 +25,7 @@ from planner.pools import plan_metal_pools, totals
 from planner.procurement import Check, bill_checks, room_checks
 from planner.slurm import plan_slurm
 from planner.storage.plan import client_rates, plan_metal_storage
+from planner.supply import metal_charts
 from planner.workload_types import RunPlan
 from planner.workloads import plan_runs
 from settings.model import MetalSettings

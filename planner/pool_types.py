@@ -10,6 +10,7 @@ from planner.blocks import BlockPlan, BlockShare
 from planner.interfaces import PREFIX_ADDRESSES
 from planner.nodes import Offers, ScaledPlan, SpotPlan
 from planner.replacement import RepairPlan, UpdateStrategy
+from settings.sandbox import Sandbox
 
 
 def profile(gpu: Gpu, name: str) -> MigProfile | None:
@@ -107,15 +108,6 @@ class HeldPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SandboxPlan:
-    """Where nodes fetch gVisor's two programs, s3://BUCKET/FOLDER, and the SHA-256 of each."""
-
-    source: str
-    runsc_sha256: str
-    shim_sha256: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class AwsPoolPlan(PoolPlan):
     """A node pool on AWS.
 
@@ -152,7 +144,7 @@ class AwsPoolPlan(PoolPlan):
     lustre_efa: int = 0
     scaled: ScaledPlan | None = None
     spot: SpotPlan | None = None
-    sandbox: SandboxPlan | None = None
+    sandbox: Sandbox | None = None
     prefixes: bool = False
     ami: str | None = None
 

@@ -25,7 +25,7 @@ from planner.nodes import (
     plan_spot,
 )
 from planner.placement import wants_placement_group
-from planner.pool_types import AwsPoolPlan, HeldPlan, MetalPoolPlan, PoolPlan, SandboxPlan, profile
+from planner.pool_types import AwsPoolPlan, HeldPlan, MetalPoolPlan, PoolPlan, profile
 from planner.replacement import repair, surge, update_strategy
 from planner.storage.fsx import efa_interfaces
 from planner.types import AwsTotals, Totals
@@ -150,7 +150,7 @@ def _on_aws(
         idle=idle,
         scaled=scaled,
         spot=spot,
-        sandbox=SandboxPlan(**pool.sandbox.model_dump()) if pool.sandbox else None,
+        sandbox=pool.sandbox,
         sandboxed=pool.sandbox is not None,
     )
 

@@ -10,8 +10,8 @@ from monitoring.dashboards.references import (
     ServiceReference,
     StorageReference,
 )
-from planner.communication.collectives import Collective
 from planner.communication.gates import Reach
+from planner.communication.group import Collective
 from planner.interconnect import cluster_of
 from planner.metal_types import MetalPlan
 from planner.monitoring.types import watches_files

@@ -5,6 +5,7 @@ from typing import Literal
 
 from planner.storage.lustre_targets import LustrePlan
 from planner.storage.types import Redundancy
+from settings.inventory import Controllers, Loki, SiteStore
 
 StorageRole = Literal["oss", "mds", "osd", "nfs"]
 
@@ -65,15 +66,6 @@ class MountPlan:
     stripes: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class StorePlan:
-    """An object store that speaks S3, the stack's bucket there, and the addresses it answers at."""
-
-    endpoint: str
-    bucket: str
-    cidrs: tuple[str, ...]
-
-
 CEPH_NAMESPACE, CEPH_STORE, CEPH_STORE_PORT = "rook-ceph", "objects", 7480
 """Where Ceph runs in the cluster, its object store there, and the port of that on each of Ceph's machines."""
 
@@ -100,34 +92,6 @@ class CephPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SensorsPlan:
-    """Who reads sensors of the controllers, and the key of the stack file that has the password."""
-
-    user: str
-    secret: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class ControllersPlan:
-    """How management controllers are asked over Redfish. `authority` is a certificate as PEM. `sensors` is None where
-    nobody watches them.
-    """
-
-    user: str
-    port: int
-    authority: str | None
-    sensors: SensorsPlan | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class LokiPlan:
-    """Loki, which takes logs over HTTP."""
-
-    host: str
-    port: int
-
-
-@dataclass(frozen=True, kw_only=True)
 class SitePlan:
     """The machines, how they are reached, and the ranges of addresses that they share.
 
@@ -150,12 +114,12 @@ class SitePlan:
     rail_cidr: str | None
     time_servers: tuple[str, ...]
     hosts: tuple[HostPlan, ...]
-    controllers: ControllersPlan | None
+    controllers: Controllers | None
     switches: tuple[SwitchPlan, ...]
     leaving: tuple[str, ...]
     shared_files: MountPlan | None
-    object_store: StorePlan | None
-    logs: LokiPlan | None
+    object_store: SiteStore | None
+    logs: Loki | None
     ceph: CephPlan | None
     lustre: LustrePlan | None
     homes: tuple[str, ...]

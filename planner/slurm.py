@@ -14,7 +14,7 @@ from planner.fabric.design import FabricDesign, Topology, names
 from planner.fabric.plan import on_fabric
 from planner.metal_types import MetalPlan
 from planner.pool_types import MetalPoolPlan
-from planner.slurm_types import AccountPlan, HeadPlan, NodesPlan, SlurmPlan, TreeSwitchPlan, WeightsPlan
+from planner.slurm_types import AccountPlan, HeadPlan, NodesPlan, SlurmPlan, TreeSwitchPlan
 from settings.model import MetalSettings
 
 
@@ -106,7 +106,7 @@ def plan_slurm(settings: MetalSettings, plan: MetalPlan) -> SlurmPlan:
             for each in plan.queues
         ),
         switches=tree(plan, {pool.name: [host.name for host in _hosts(plan, pool.name)] for pool in pools}),
-        weights=WeightsPlan(**wanted.weights.model_dump()),
+        weights=wanted.weights,
         **wanted.model_dump(include=_AS_SAID),
         max_minutes=ceil(wanted.max_hours * _MINUTES_PER_HOUR) if wanted.max_hours else None,
         grace_s=max([0, *(ceil(run.saving.within_s) for run in plan.runs.values() if run.saving)]),

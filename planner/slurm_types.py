@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from settings.slurm import PriorityWeights
+
 
 @dataclass(frozen=True, kw_only=True)
 class TreeSwitchPlan:
@@ -65,17 +67,6 @@ class AccountPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WeightsPlan:
-    """Parts of a job's priority."""
-
-    age: int
-    fair_share: int
-    job_size: int
-    partition: int
-    qos: int
-
-
-@dataclass(frozen=True, kw_only=True)
 class SlurmPlan:
     """Slurm for one stack. `heads` are one or two controllers, the first in charge; `database` keeps the accounts.
 
@@ -88,7 +79,7 @@ class SlurmPlan:
     nodes: tuple[NodesPlan, ...]
     accounts: tuple[AccountPlan, ...]
     switches: tuple[TreeSwitchPlan, ...]
-    weights: WeightsPlan
+    weights: PriorityWeights
     preempt: Literal["requeue", "cancel", "off"]
     max_minutes: int | None
     max_jobs_per_user: int | None

@@ -8,20 +8,12 @@ from typing import Literal
 from catalogue.caching import UPSTREAMS
 from catalogue.supply import Login, Supply
 from planner.pool_types import PoolPlan
-from settings.aws import Aws
+from settings.aws import AuditLog, Aws
+from settings.aws_storage import SourceBucket
 from settings.model import AwsSettings, MetalSettings, Settings
+from settings.workloads import Queue
 
 _BACKUP_DAYS = 7
-
-
-@dataclass(frozen=True, kw_only=True)
-class QueuePlan:
-    """A Volcano queue: `gpus` caps it, at the GPUs of the training pools if nothing less is said; None without any."""
-
-    name: str
-    weight: int
-    gpus: int | None
-    reclaimable: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,18 +28,6 @@ class Ownership:
     expiry: date | None
     protect: bool
     max_hourly_usd: float | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class SpendingPlan:
-    """Who is told of what the stack costs: `emails`, when a month reaches each of `percents` of `monthly_usd`, and when
-    something unusual has come to `anomaly_usd`.
-    """
-
-    monthly_usd: float
-    percents: tuple[int, ...]
-    emails: tuple[str, ...]
-    anomaly_usd: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,14 +47,6 @@ class ApiEndpoint:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AuditPlan:
-    """The control plane's log outlives the stack for `retention_days`, sealed with a key that is not the stack's."""
-
-    key_arn: str
-    retention_days: int
-
-
-@dataclass(frozen=True, kw_only=True)
 class AwsDeployment:
     """Where on AWS the stack is deployed, through which credentials, and who may administer it: `deployer_arn` None is
     whoever calls. `permissions_boundary` bounds every role. With `session_manager` a person can open a shell on a node.
@@ -91,7 +63,7 @@ class AwsDeployment:
     admin_arns: tuple[str, ...]
     permissions_boundary: str | None
     session_manager: bool
-    audit: AuditPlan | None
+    audit: AuditLog | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,26 +96,6 @@ class ColdPlan:
     storage_class: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class SourcePlan:
-    """A bucket that weights or datasets come from. `owner` None is the account that is deployed to, `key_arn` None a
-    bucket that every reader of its objects can decrypt.
-    """
-
-    bucket: str
-    owner: str | None
-    key_arn: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class RepositoryPlan:
-    """An image repository: the newest images stay, those without a tag go after some days."""
-
-    name: str
-    keep_images: int
-    untagged_days: int
-
-
 def plan_supply(settings: AwsSettings | MetalSettings) -> Supply:
     """Where images come from; behind a cache those of registries that it can fetch from."""
     wanted = settings.supply
@@ -157,15 +109,9 @@ def plan_supply(settings: AwsSettings | MetalSettings) -> Supply:
     )
 
 
-def plan_repositories(settings: AwsSettings) -> tuple[RepositoryPlan, ...]:
-    """The stack's own repositories."""
-    wanted = settings.registry.repositories if settings.registry else ()
-    return tuple(RepositoryPlan(**each.model_dump()) for each in wanted)
-
-
-def plan_sources(settings: AwsSettings) -> dict[str, SourcePlan]:
+def plan_sources(settings: AwsSettings) -> dict[str, SourceBucket]:
     """The source buckets by name."""
-    return {each.bucket: SourcePlan(**each.model_dump()) for each in settings.storage.sources}
+    return {each.bucket: each for each in settings.storage.sources}
 
 
 def api_endpoint(platform: Aws) -> ApiEndpoint:
@@ -181,12 +127,11 @@ def api_endpoint(platform: Aws) -> ApiEndpoint:
     return ApiEndpoint(public_cidrs=public, private_cidrs=access.cidrs, private_from=name)
 
 
-def plan_queues(settings: Settings, pools: Iterable[PoolPlan]) -> tuple[QueuePlan, ...]:
+def plan_queues(settings: Settings, pools: Iterable[PoolPlan]) -> tuple[Queue, ...]:
     """The queues in the order of the stack file. All together cannot have what inference needs (A08)."""
     training = sum(pool.count * pool.devices_per_node for pool in pools if pool.role == "training")
     return tuple(
-        QueuePlan(**{**queue.model_dump(), "gpus": queue.gpus or training or None})
-        for queue in settings.scheduling.queues
+        queue.model_copy(update={"gpus": queue.gpus or training or None}) for queue in settings.scheduling.queues
     )
 
 
@@ -202,18 +147,13 @@ def _last_day(settings: AwsSettings | MetalSettings) -> date | None:
     return settings.lifecycle.expiry or (keeper.ends_at.date() if keeper and keeper.ends_at else None)
 
 
-def spending(settings: AwsSettings) -> SpendingPlan | None:
-    """Who is told of what the stack costs; None where the stack file names nobody."""
-    return SpendingPlan(**settings.budget.alerts.model_dump()) if settings.budget.alerts else None
-
-
 def aws_deployment(settings: AwsSettings) -> AwsDeployment:
     """Where the stack goes, and through which credentials."""
     where = {"region", "gpu_zone", "vpc_cidr", "account_id", "profile", "role_arn"}
     return AwsDeployment(
         **settings.platform.model_dump(include=where),
         **settings.security.model_dump(exclude={"audit_log"}),
-        audit=AuditPlan(**settings.security.audit_log.model_dump()) if settings.security.audit_log else None,
+        audit=settings.security.audit_log,
     )
 
 

@@ -10,8 +10,7 @@ from enum import StrEnum
 
 from catalogue.calibration import Calibration, calibration, uncertainty
 from catalogue.model_types import Model
-from planner.communication.collectives import Collective
-from planner.communication.group import Cluster
+from planner.communication.group import Cluster, Collective
 from planner.communication.nccl import Timing, fastest
 from planner.communication.traffic import Axis, Exchange, distinct, exchanges, pipeline_borders
 from planner.kernels import forward_pass, loss_s, optimizer_s

@@ -1,4 +1,4 @@
-"""Images: the rules by which ECR fetches them, whose signature they have, and where only signed ones run."""
+"""Images: by which rules ECR fetches them, whose signature they have, where only signed ones run; and the charts."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from catalogue import metal_versions, versions
 from catalogue.caching import UPSTREAMS, prefix_of
 from catalogue.chart_images import CHART_IMAGES
 from catalogue.images import own_images
 from catalogue.supply import whole_name
+from planner.fabric.plan import on_fabric
 from planner.mlops import has_mlflow
 from planner.teams import plan_teams
 from settings.model import Settings
@@ -19,7 +21,7 @@ from settings.workloads import Training
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from planner.draft import AwsDraft
+    from planner.draft import AwsDraft, Draft, MetalDraft
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,3 +135,47 @@ def images_in(settings: Settings, namespaces: tuple[str, ...]) -> Iterator[tuple
             yield f"serving.triton[{index}].image", server.image
     if {"training", "inference"} & set(namespaces):
         yield from (("supply.signatures", image) for image in images_of(training))
+
+
+def aws_charts(draft: AwsDraft) -> tuple[str, ...]:
+    """By name, in the order of the alphabet."""
+    efa = any(pool.efa for pool in draft.pools.values())
+    outside = draft.settings.external_secrets is not None
+    return _names(
+        draft,
+        [
+            *([versions.EFA_DEVICE_PLUGIN] if efa else []),
+            *([versions.EXTERNAL_SECRETS] if outside else []),
+            *([versions.KARPENTER] if any(pool.scaled for pool in draft.pools.values()) else []),
+        ],
+    )
+
+
+def metal_charts(draft: MetalDraft) -> tuple[str, ...]:
+    """By name, in the order of the alphabet; none of a stack that is planned only."""
+    if draft.site is None:
+        return ()
+    own = [metal_versions.CILIUM]
+    if draft.site.ceph:
+        own += [metal_versions.ROOK_CEPH, metal_versions.CEPH_CSI_DRIVERS]
+    else:
+        own.append(metal_versions.LOCAL_STATIC_PROVISIONER)
+    joined = draft.fabric is not None and on_fabric(draft.kubernetes_pools.values())
+    handed = joined and draft.fabric and (draft.fabric.kind == "infiniband" or draft.fabric.pod_ports is not None)
+    fabric = [metal_versions.NETWORK_OPERATOR] if handed else []
+    return _names(draft, own + fabric)
+
+
+def _names(draft: Draft, platform: list[versions.Chart]) -> tuple[str, ...]:
+    found = [versions.METRICS_SERVER, versions.PROMETHEUS_OPERATOR_CRDS, versions.VOLCANO, *platform]
+    if any(pool.gpus_per_node for pool in draft.kubernetes_pools.values()):
+        found.append(versions.GPU_OPERATOR)
+    if draft.monitoring:
+        found += [versions.KUBE_PROMETHEUS_STACK, versions.FLUENT_BIT]
+        if any(service.scaling for service in draft.services.values()):
+            found.append(versions.PROMETHEUS_ADAPTER)
+    if draft.gateway:
+        found += [versions.CERT_MANAGER, versions.TRAEFIK]
+    if draft.settings.supply.signatures:
+        found.append(versions.KYVERNO)
+    return tuple(sorted(each.name for each in found))

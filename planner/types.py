@@ -8,33 +8,29 @@ from catalogue.supply import Supply
 from planner.bom import Bom
 from planner.communication.gates import Gate
 from planner.cost.amounts import Prices
-from planner.experiments import DatabasePlan, ExperimentPlan
+from planner.experiments import ExperimentPlan
 from planner.external_secrets import ExternalSecretsPlan
 from planner.findings import Finding, Severity
 from planner.gating import GatePlan
 from planner.keeper import KeeperPlan
-from planner.mlops import DatasetPlan, PipelinesPlan, TrackingPlan
+from planner.mlops import DatasetPlan, TrackingPlan
 from planner.monitoring.types import MonitoringPlan
 from planner.placement import Sharing
 from planner.pool_types import AwsPoolPlan, PoolPlan
 from planner.procurement import Check, QuotaNeed
 from planner.serving.gateway import GatewayPlan
-from planner.stack import (
-    ApiEndpoint,
-    AwsDeployment,
-    ColdPlan,
-    FsxPlan,
-    Ownership,
-    QueuePlan,
-    RepositoryPlan,
-    SourcePlan,
-    SpendingPlan,
-)
+from planner.stack import ApiEndpoint, AwsDeployment, ColdPlan, FsxPlan, Ownership
 from planner.storage.types import StoragePlan
 from planner.supply import CacheRulePlan, SignaturesPlan
 from planner.teams import HomePlan, TeamPlan
 from planner.vpc import VpcPlan
 from planner.workload_types import RunPlan, ServicePlan, TritonPlan
+from settings.aws import SpendingAlerts
+from settings.aws_storage import SourceBucket
+from settings.experiments import TrialDatabase
+from settings.pipelines import Pipelines
+from settings.registry import Repository
+from settings.workloads import Queue
 
 SubnetRole = Literal["public", "control-plane", "system", "gpu", "pods"]
 
@@ -86,16 +82,16 @@ class Plan:
     charts: tuple[str, ...]
     totals: Totals
     pools: Mapping[str, PoolPlan]
-    queues: tuple[QueuePlan, ...]
+    queues: tuple[Queue, ...]
     teams: tuple[TeamPlan, ...]
     gates: Mapping[str, tuple[Gate, ...]]
     measured: Mapping[str, GatePlan]
     datasets: Mapping[str, DatasetPlan]
     runs: Mapping[str, RunPlan]
     experiments: Mapping[str, ExperimentPlan]
-    trial_database: DatabasePlan | None
+    trial_database: TrialDatabase | None
     tracking: TrackingPlan | None
-    pipelines: PipelinesPlan | None
+    pipelines: Pipelines | None
     services: Mapping[str, ServicePlan]
     triton: Mapping[str, TritonPlan]
     sharing: Mapping[str, Sharing]
@@ -131,7 +127,7 @@ class AwsPlan(Plan):
     """
 
     deployment: AwsDeployment
-    sources: Mapping[str, SourcePlan]
+    sources: Mapping[str, SourceBucket]
     endpoint: ApiEndpoint
     file_system: FsxPlan
     home: HomePlan | None
@@ -144,9 +140,9 @@ class AwsPlan(Plan):
     vpc: VpcPlan
     storage: StoragePlan
     prices: Prices
-    spending: SpendingPlan | None
+    spending: SpendingAlerts | None
     keeper: KeeperPlan | None
-    repositories: tuple[RepositoryPlan, ...]
+    repositories: tuple[Repository, ...]
     cache: tuple[CacheRulePlan, ...]
     quotas: tuple[QuotaNeed, ...]
     bom: Bom

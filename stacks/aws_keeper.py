@@ -47,7 +47,7 @@ def keeper(plan: AwsPlan, account: Account, keys: Keys, layer: pulumi.Resource) 
         max_usd=kept.max_usd,
         emails=kept.emails,
         gpu_pools=kept.gpu_pools,
-        off_hours=asdict(kept.off_hours) if kept.off_hours else None,
+        off_hours=kept.off_hours.model_dump() if kept.off_hours else None,
         blocks=[
             {**asdict(each), "start": f"{each.start:{_MOMENT}}", "end": f"{each.end:{_MOMENT}}"} for each in kept.blocks
         ],

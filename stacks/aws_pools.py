@@ -1,7 +1,6 @@
 """The plan's pools as managed node groups."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 
 import pulumi
 import pulumi_aws as aws
@@ -96,7 +95,7 @@ def node_pools(
             lustre_efa=pool.lustre_efa,
             further_types=[each.type for each in pool.spot.types[1:]] if pool.spot else (),
             kept=share is not None and plan.keeper is not None and bool(plan.keeper.blocks),
-            sandbox=SandboxSource(**asdict(pool.sandbox)) if pool.sandbox else None,
+            sandbox=SandboxSource(**pool.sandbox.model_dump()) if pool.sandbox else None,
             own=_own_image(pool.ami, pool.max_pods, cluster) if pool.ami else None,
             login=mirror_login(plan),
             exclusive_spare_millicores=EXCLUSIVE_SPARE_MILLICORES if pool.exclusive_cpus else 0,

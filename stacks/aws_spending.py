@@ -3,12 +3,12 @@
 import pulumi
 
 from components.aws.spending import Spending, SpendingArgs
-from planner.stack import SpendingPlan
+from planner.said import SpendingAlerts
 from stacks.aws_ground import Ground
 from stacks.providers import STACK_TAG
 
 
-def spending(plan: SpendingPlan | None, base: Ground, layer: pulumi.Resource) -> Spending | None:
+def spending(plan: SpendingAlerts | None, base: Ground, layer: pulumi.Resource) -> Spending | None:
     """Register budget, anomaly monitor and topic; None where the stack file names nobody."""
     if plan is None:
         return None

@@ -15,7 +15,8 @@ from components.platform.copying import StoreAddress
 from components.storage.aws_cli import AwsCli
 from components.storage.claims import ClaimSpec
 from components.storage.lustre_claims import LustreClaims, LustreClaimsArgs
-from planner.stack import FsxPlan, SourcePlan
+from planner.said import SourceBucket
+from planner.stack import FsxPlan
 from planner.types import AwsPlan
 
 SMALLEST_GIB = 1200
@@ -59,7 +60,7 @@ class S3Store:
     """
 
     account_id: pulumi.Output[str]
-    sources: Mapping[str, SourcePlan]
+    sources: Mapping[str, SourceBucket]
     bucket: pulumi.Output[str]
     key_arn: pulumi.Output[str]
     cluster_name: pulumi.Output[str]

@@ -7,12 +7,10 @@ from typing import Any
 import pulumi
 
 from components.aws.pod_identity import PodIdentity, PodIdentityArgs, statement_document
-from planner.external_secrets import ExternalSecretPlan
+from planner.said import ExternalSecret
 
 
-def reading(
-    *, partition: str, region: str, account: str, secrets: Sequence[ExternalSecretPlan]
-) -> list[dict[str, Any]]:
+def reading(*, partition: str, region: str, account: str, secrets: Sequence[ExternalSecret]) -> list[dict[str, Any]]:
     """Statements that allow to read these secrets, with the keys that seal them.
 
     A secret that is named has an ARN with six more characters, which question marks stand for: a star would take in
@@ -71,7 +69,7 @@ class SecretsManager:
         self,
         name: str,
         *,
-        secrets: Sequence[ExternalSecretPlan],
+        secrets: Sequence[ExternalSecret],
         namespace: pulumi.Input[str],
         account: str,
         opts: pulumi.ResourceOptions,

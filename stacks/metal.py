@@ -21,7 +21,8 @@ from components.platform.charts import Chart, ChartArgs
 from components.platform.network_rules import Reach
 from components.serving.entry import Entry
 from planner.metal_types import MetalPlan
-from planner.site import SitePlan, StorePlan
+from planner.said import SiteStore
+from planner.site import SitePlan
 from planner.types import Plan
 from stacks.charts import chart_source
 from stacks.gpu_pools import gpu_pool
@@ -160,7 +161,7 @@ def kubeconfig_command(site: SitePlan) -> str:
     return f"ssh -p {site.port} {site.user}@{first.address} sudo cat /etc/kubernetes/admin.conf"
 
 
-def connections(site: SitePlan, store: StorePlan) -> Connections:
+def connections(site: SitePlan, store: SiteStore) -> Connections:
     """Pods ask the API server at the first address of Services, and reach it on machines of the control plane."""
     service = IPv4Network(site.service_cidr)[1]
     addresses = [f"{service}/32", f"{site.endpoint}/32", *(f"{host.address}/32" for host in site.control_plane)]

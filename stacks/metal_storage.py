@@ -16,7 +16,7 @@ from components.platform.taints import ROLE_KEY
 from components.storage.aws_cli import AwsCli
 from components.storage.claims import ClaimSpec
 from components.storage.mounted_claims import MountedClaims, MountedClaimsArgs
-from planner.site import StorePlan
+from planner.said import SiteStore
 from stacks.charts import chart_source
 from stacks.metal_variables import LOCAL_VOLUMES_PATH, SHARED_PATH
 
@@ -50,7 +50,7 @@ class SiteObjects:
     `image` is the copiers'. `made` resolves to the bucket's name where the stack itself makes it.
     """
 
-    store: StorePlan
+    store: SiteStore
     image: str
     key_id: pulumi.Output[str]
     key: pulumi.Output[str]

@@ -13,7 +13,9 @@ from components.monitoring.monitors import Target
 from monitoring.limits import MachineLimits
 from planner.metal_types import MetalPlan
 from planner.monitoring.types import watches_files
-from planner.site import ControllersPlan, LokiPlan, SensorsPlan, SitePlan
+from planner.said import Controllers, Loki
+from planner.said import Sensors as Asked
+from planner.site import SitePlan
 from stacks.metal_lustre import RATES_PORT, in_order
 from stacks.platform import Watching
 from stacks.platform_services import LogSink
@@ -35,7 +37,7 @@ OUTPUT = """[OUTPUT]
 class SiteLogs:
     """Loki, which keeps logs as long as its own retention says; who sends them needs no rights there."""
 
-    loki: LokiPlan | None
+    loki: Loki | None
 
     def sink(
         self,
@@ -65,8 +67,8 @@ class ControllerSensors:
     """The controllers of the site's nodes, which a pod on the control plane's machines asks."""
 
     site: SitePlan
-    controllers: ControllersPlan
-    sensors: SensorsPlan
+    controllers: Controllers
+    sensors: Asked
     password: pulumi.Output[str]
     image: str
     after: pulumi.Resource

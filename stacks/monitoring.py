@@ -1,7 +1,7 @@
 """Monitoring on any platform: Prometheus and its exporters, alert receivers, and log collection."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import pulumi
 
@@ -17,7 +17,8 @@ from components.platform.charts import Chart, ChartArgs
 from components.platform.training_operator import LABELS as TRAINING_OPERATOR_LABELS
 from monitoring.dashboards.address import address
 from monitoring.defaults import default_rules
-from planner.monitoring.types import MonitoringPlan, PodRequest, ReceiverPlan
+from planner.monitoring.types import MonitoringPlan, PodRequest
+from planner.said import Receiver as Told
 from planner.types import Plan
 from stacks.autoscaling import PROMETHEUS
 from stacks.charts import chart_source
@@ -154,11 +155,11 @@ def _requests(wanted: MonitoringPlan) -> Requests:
     )
 
 
-def _receiver(planned: ReceiverPlan) -> Receiver:
+def _receiver(planned: Told) -> Receiver:
     return Receiver(
         name=planned.name,
         kind=planned.kind,
         at_least=planned.at_least,
         channel=planned.channel,
-        mail=Mail(**asdict(planned.mail)) if planned.mail else None,
+        mail=Mail(**planned.mail.model_dump()) if planned.mail else None,
     )

@@ -9,13 +9,13 @@ from monitoring.failures import failures
 from monitoring.limits import Limits, MachineLimits, PoolLimits, RunLimits, ServiceLimits
 from monitoring.rules import alert_groups, recording_groups
 from monitoring.thresholds import Threshold
-from planner.monitoring.types import AlertsPlan, ThresholdPlan
+from planner.said import Alerts, OwnThreshold
 from planner.throughput import TYPICAL_MFU
 from planner.types import Plan
 from planner.workload_types import RunPlan
 
 
-def limits(plan: Plan, own: Iterable[ThresholdPlan] = (), machines: Iterable[MachineLimits] = ()) -> Limits:
+def limits(plan: Plan, own: Iterable[OwnThreshold] = (), machines: Iterable[MachineLimits] = ()) -> Limits:
     """What the plan says of GPUs, runs and services, the platform of its machines, and the stack's own thresholds."""
     return Limits(
         thresholds={(each.failure, each.limit): _own(each) for each in own},
@@ -30,7 +30,7 @@ def limits(plan: Plan, own: Iterable[ThresholdPlan] = (), machines: Iterable[Mac
     )
 
 
-def _own(threshold: ThresholdPlan) -> Threshold:
+def _own(threshold: OwnThreshold) -> Threshold:
     """In the unit of the one that it replaces."""
     failure = next(each for each in failures() if each.id == threshold.failure)
     replaced = failure.limits[threshold.limit]
@@ -52,7 +52,7 @@ def _run(run: RunPlan) -> RunLimits:
 
 def monitoring_rules(
     plan: Plan,
-    alerts: AlertsPlan,
+    alerts: Alerts,
     namespace: pulumi.Input[str],
     machines: Iterable[MachineLimits],
     *,

@@ -8,7 +8,7 @@ from catalogue import versions
 from components.gateway.page import Page, PageArgs
 from components.gateway.sign_in import NAMESPACE, SignIn, SignInArgs
 from components.serving.autoscaler import supporting
-from planner.serving.people import REQUEST, PagePlan
+from planner.serving.gateway import REQUEST, PagePlan
 from planner.types import Plan
 from stacks.gateway import WayIn
 from stacks.people_network import TARGETS

@@ -14,7 +14,7 @@ from components.tracking.mlflow import NAMESPACE as TRACKER
 from components.tracking.mlflow import PORT as TRACKER_PORT
 from components.tracking.mlflow import SERVER as TRACKER_SERVER
 from components.tracking.mlflow import SERVICE as TRACKER_SERVICE
-from planner.serving.people import PeoplePlan
+from planner.serving.gateway import PeoplePlan
 
 _GATEWAY, _SERVERS = "gateway", "inference"
 

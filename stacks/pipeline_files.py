@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from planner.mlops import PipelinesPlan, UploadPlan
+from planner.said import Pipelines, Upload
 
 _MOST_BYTES = 900_000
 """A ConfigMap holds 1 MiB (Kubernetes documentation, ConfigMaps), its other files included."""
@@ -26,7 +26,7 @@ class Compiled:
     version: str
 
 
-def compiled(upload: UploadPlan) -> Compiled:
+def compiled(upload: Upload) -> Compiled:
     """The pipeline of a file. Raises ValueError with what is wrong, and what to do."""
     again = "compile it: python node/pipelines/pretraining.py --into=" + upload.file
     try:
@@ -52,7 +52,7 @@ def compiled(upload: UploadPlan) -> Compiled:
     return Compiled(content=content, version=f"{commit[1][:12]}-{digest}" if commit else digest)
 
 
-def wrong_uploads(plan: PipelinesPlan | None) -> Iterator[str]:
+def wrong_uploads(plan: Pipelines | None) -> Iterator[str]:
     """One line for each file that cannot be uploaded."""
     for index, upload in enumerate(plan.uploads if plan else ()):
         try:

@@ -9,7 +9,7 @@ import pulumi
 from components.monitoring.monitors import Target
 from components.platform.copying import Copier, StoreAddress
 from components.storage.claims import ClaimSpec
-from planner.external_secrets import ExternalSecretPlan
+from planner.said import ExternalSecret
 
 
 class SharedFiles(Protocol):
@@ -141,7 +141,7 @@ class Vault(Protocol):
         self,
         name: str,
         *,
-        secrets: Sequence[ExternalSecretPlan],
+        secrets: Sequence[ExternalSecret],
         namespace: pulumi.Input[str],
         account: str,
         opts: pulumi.ResourceOptions,

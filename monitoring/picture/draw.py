@@ -7,8 +7,7 @@ from math import ceil, floor, log10
 from monitoring.dashboards.model import Bounds, Panel, Unit
 from monitoring.picture.data import Series, Stretch
 from monitoring.picture.units import written
-from planner.faces.page.elements import Child, Markup, box, drawing, element, label, line, together
-from planner.faces.page.style import SERIES
+from planner.faces.page.elements import SERIES, Child, Markup, box, drawing, element, label, line, together
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 92.0, 10.0, 8.0, 20.0
 _TICKS, _LETTER = 4, 6.4

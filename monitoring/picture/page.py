@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from monitoring.dashboards.model import COLUMNS, Dashboard, Panel
 from monitoring.picture.data import Source, Stretch, answers
 from monitoring.picture.draw import drawn
-from planner.faces.page.elements import Markup, element
-from planner.faces.page.style import COLOURS, DRAWINGS, PAGE
+from planner.faces.page.elements import COLOURS, DRAWINGS, PAGE, Markup, element
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _COLUMN, _ROW, _GAP = 58, 30, 8

@@ -9,10 +9,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from planner.communication.collectives import Collective
-from planner.communication.group import Cluster, Group
-from planner.communication.measured import GIB
+from planner.communication.group import Cluster, Collective, Group
 from planner.communication.thresholds import (
+    GIB,
     Threshold,
     all_reduce_threshold,
     card_threshold,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from catalogue.model_types import Model
-from planner.communication.collectives import Collective, bus_factor
+from planner.communication.group import Collective, bus_factor
 from planner.training.job import Job, Layout, Recompute, kv_heads_of_rank
 from planner.training.memory import weight_bytes
 

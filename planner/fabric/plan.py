@@ -7,8 +7,8 @@ from typing import Literal
 
 from catalogue.network_types import NicGroup, NicRole, Switch, of_role
 from planner.fabric import nccl
+from planner.fabric.cabling import Optics, optics
 from planner.fabric.design import Demand, Topology, bisection_gbit_per_s, injection_gbit_per_s, oversubscription
-from planner.fabric.optics import Optics, optics
 from planner.fabric.ports import Radix, radix
 from planner.fabric.topology import Growth, grown
 from planner.pool_types import MetalPoolPlan

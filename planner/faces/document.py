@@ -13,7 +13,7 @@ from functools import cache
 from inspect import getattr_static
 from typing import Any, get_args, get_type_hints
 
-from pydantic import ConfigDict, TypeAdapter
+from pydantic import BaseModel, ConfigDict, TypeAdapter
 from pydantic.alias_generators import to_camel
 
 from planner.faces.difference import Difference
@@ -48,6 +48,8 @@ def plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         names = (*(field.name for field in fields(value)), *derived(type(value)))
         return {to_camel(name): plain(getattr(value, name)) for name in names}
+    if isinstance(value, BaseModel):
+        return {to_camel(name): plain(below) for name, below in value}
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Mapping):

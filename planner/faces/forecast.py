@@ -111,7 +111,7 @@ def exchange_row(each: ExchangeTime) -> tuple[str, ...]:
         f"{exchange.sent_bytes / BYTES_PER_GB:,.2f}",
         f"{each.bus_gb_per_s:,.1f}",
         seconds(each.seconds),
-        f"{each.algorithm}, {each.protocol}",
+        str(each.algorithm),
         "hidden" if exchange.hidden else "exposed",
     )
 

@@ -12,8 +12,7 @@ from planner.nodes import Offers
 from planner.placement import Room, Sharing
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 from planner.reliability.mttf import compared
-from planner.serving.gateway import GatewayPlan
-from planner.serving.people import PeoplePlan
+from planner.serving.gateway import GatewayPlan, PeoplePlan
 from planner.serving.plan import device_gb
 from planner.throughput import TYPICAL_MFU
 from planner.training.plan import TrainingPlan

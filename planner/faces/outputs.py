@@ -12,8 +12,7 @@ from planner.metal_types import MetalPlan
 from planner.monitoring.types import MonitoringPlan
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 from planner.procurement import requests
-from planner.serving.gateway import GatewayPlan
-from planner.serving.people import PeoplePlan
+from planner.serving.gateway import GatewayPlan, PeoplePlan
 from planner.storage.types import StoragePlan
 from planner.types import AwsPlan, Plan
 from planner.workload_types import RunPlan, ServicePlan

@@ -4,12 +4,29 @@ Deterministic, and a larger cluster or a smaller rack never needs fewer racks. W
 alone, so both are laid out alike.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from math import floor
+from math import floor, sqrt
 
 from planner.facility.power import Circuit, Kind, Machines
+
+_MOST_AMPERES = (("C13", 10.0), ("C19", 16.0))
+_LEAST_STAR_VOLTS = 300
+"""Between phases: from here on, strips give what is between a phase and neutral (230 V of 400), below it all (208)."""
+
+
+def outlets(machines: Iterable[Machines], circuit: Circuit) -> Mapping[str, int]:
+    """Outlets by their kind, of all feeds together: one for each cord, by the most that one supply draws."""
+    star = circuit.phases > 1 and circuit.volts >= _LEAST_STAR_VOLTS
+    volts = circuit.volts / (sqrt(3) if star else 1)
+    found: Counter[str] = Counter()
+    for each in machines:
+        amperes = (each.supplies.watts if each.supplies else each.watts) / volts
+        found[next((kind for kind, most in _MOST_AMPERES if amperes <= most), "IEC 60309")] += each.count * each.cords
+    return dict(sorted(found.items()))
+
 
 FILL = 0.8
 """Share of a rack's power that a plan takes, as its breakers carry no more for hours."""

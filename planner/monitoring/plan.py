@@ -1,19 +1,18 @@
 """From what is looked at to Prometheus' disk, memory and processors."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from math import ceil
 
 from catalogue.units import MIB_PER_GIB
 from planner.inventory import asked_for_sensors, lustre_machines
 from planner.monitoring.room import optional, requests, system_room
 from planner.monitoring.series import exporters, fleet
-from planner.monitoring.types import AlertsPlan, IsolationPlan, MailPlan, MonitoringPlan, ReceiverPlan, ThresholdPlan
+from planner.monitoring.types import IsolationPlan, MonitoringPlan
 from planner.pool_types import PoolPlan
 from planner.serving.gateway import GatewayPlan
 from planner.workload_types import RunPlan, ServicePlan
-from settings.alerts import Alerts
 from settings.model import MetalSettings, Settings
-from settings.monitoring import Monitoring, Receiver
+from settings.monitoring import Monitoring
 
 BYTES_PER_SAMPLE = 2
 """Prometheus documentation, Storage: "only 1-2 bytes per sample" in blocks, the upper end."""
@@ -75,9 +74,9 @@ def plan_monitoring(
         retention_size_gib=int(disk * FILLED),
         alerts_disk_gib=_ALERTS_GIB,
         requests=asked,
-        receivers=_receivers(wanted.receivers),
+        receivers=wanted.receivers,
         log_days=wanted.logs.retention_days,
-        alerts=_alerts(wanted.alerts),
+        alerts=wanted.alerts,
         room=system_room(list(pools.values()), asked, optional(settings, list(pools.values()), gateway)),
         isolation=_isolation(wanted, pools),
         file_system=wanted.file_system,
@@ -116,20 +115,4 @@ def _rounded(series: int) -> tuple[int, int]:
     return (
         ceil(cpu / _CPU_STEP_MILLICORES) * _CPU_STEP_MILLICORES,
         ceil(memory / _MEMORY_STEP_MIB) * _MEMORY_STEP_MIB,
-    )
-
-
-def _receivers(told: Iterable[Receiver]) -> tuple[ReceiverPlan, ...]:
-    return tuple(
-        ReceiverPlan(
-            **each.model_dump(include={"name", "kind", "secret", "at_least", "channel"}),
-            mail=MailPlan(**each.mail.model_dump()) if each.mail else None,
-        )
-        for each in told
-    )
-
-
-def _alerts(wanted: Alerts) -> AlertsPlan:
-    return AlertsPlan(
-        runbooks=wanted.runbooks, thresholds=tuple(ThresholdPlan(**each.model_dump()) for each in wanted.thresholds)
     )

@@ -14,7 +14,7 @@ from planner.mlops import DATABASE_REQUEST, MLFLOW_REQUEST, has_mlflow
 from planner.monitoring.types import PodRequest, Requests, SystemRoom
 from planner.nodes import CONTROLLER_REQUEST as KARPENTER_REQUEST
 from planner.pool_types import AwsPoolPlan, PoolPlan
-from planner.serving.people import REQUEST as PEOPLE_REQUEST
+from planner.serving.gateway import REQUEST as PEOPLE_REQUEST
 
 if TYPE_CHECKING:
     from planner.serving.gateway import GatewayPlan

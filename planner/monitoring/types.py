@@ -1,7 +1,9 @@
 """What the planner says of monitoring: numbers only."""
 
 from dataclasses import dataclass
-from typing import Literal
+
+from settings.alerts import Alerts
+from settings.monitoring import Receiver
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,28 +19,6 @@ class ExporterPlan:
     def samples_per_s(self) -> float:
         """Samples that it adds, per second."""
         return self.series / self.every_s
-
-
-@dataclass(frozen=True, kw_only=True)
-class MailPlan:
-    """A mailbox and the server that takes mail for it."""
-
-    to: str
-    sender: str
-    server: str
-    username: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReceiverPlan:
-    """Who is told of alerts `at_least` so severe. `secret` is a key of the stack file."""
-
-    name: str
-    kind: Literal["slack", "pagerduty", "webhook", "email"]
-    secret: str
-    at_least: Literal["critical", "warning", "info"]
-    channel: str | None
-    mail: MailPlan | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,24 +60,6 @@ class SystemRoom:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ThresholdPlan:
-    """A number of the stack's own in place of the table's, with its source."""
-
-    failure: str
-    limit: str
-    value: float
-    source: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class AlertsPlan:
-    """Where the pages of alerts are, and the stack's own thresholds."""
-
-    runbooks: str
-    thresholds: tuple[ThresholdPlan, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
 class IsolationPlan:
     """Broken nodes of `pools` get no new pods, `most` of each at a time."""
 
@@ -122,9 +84,9 @@ class MonitoringPlan:
     retention_size_gib: int
     alerts_disk_gib: int
     requests: Requests
-    receivers: tuple[ReceiverPlan, ...]
+    receivers: tuple[Receiver, ...]
     log_days: int
-    alerts: AlertsPlan
+    alerts: Alerts
     room: SystemRoom
     isolation: IsolationPlan | None
     file_system: bool = False

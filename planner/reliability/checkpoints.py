@@ -78,14 +78,14 @@ def least_overhead(pause_s: float, mttf_h: float) -> float:
     return sqrt(2 * pause_s / (mttf_h * SECONDS_PER_HOUR))
 
 
-def effective_part(pause_s: float, every_s: float, mttf_h: float, restart_s: float, queue_s: float = 0.0) -> float:
+def effective_part(pause_s: float, every_s: float, mttf_h: float, restart_s: float) -> float:
     """Effective training time ratio (ETTR), at least 0.
 
-    1 - pause / (interval + pause) - (restart + queue + interval / 2) / MTTF: each failure costs the restart, the wait
-    for nodes, and half an interval of work. Source: Kokolis et al. 2024, section 4.
+    1 - pause / (interval + pause) - (restart + interval / 2) / MTTF: each failure costs the restart, with the wait for
+    nodes, and half an interval of work. Source: Kokolis et al. 2024, section 4.
     """
     lost = stood_part(pause_s, every_s)
-    failures = (restart_s + queue_s + every_s / 2) / (mttf_h * SECONDS_PER_HOUR)
+    failures = (restart_s + every_s / 2) / (mttf_h * SECONDS_PER_HOUR)
     return max(0.0, 1 - lost - failures)
 
 

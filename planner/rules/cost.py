@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import timedelta
+from math import ceil
 
 from catalogue.units import HOURS_PER_MONTH
 from planner.cost.amounts import PriceLine
@@ -90,7 +91,8 @@ def month_below_fixed(draft: AwsDraft) -> Iterable[Observation]:
             path="budget.alerts.monthlyUsd",
             sentence=f"the stack without its GPU nodes costs {fixed:.0f} USD a month, so a budget of "
             f"{alerts.monthly_usd:.0f} would alert every month",
-            remedy=f"raise monthlyUsd to {prices.monthly:.0f}, which the whole stack costs, or what you mean to spend",
+            remedy=f"raise monthlyUsd to {ceil(prices.monthly)}, which the whole stack costs, or what you mean to "
+            "spend",
             inputs={"fixed": f"{fixed:.0f} USD", "limit": f"{alerts.monthly_usd:.0f} USD"},
         )
 
@@ -109,7 +111,8 @@ def month_above_alerts(draft: AwsDraft) -> Iterable[Observation]:
             path="budget.alerts.monthlyUsd",
             sentence=f"a whole month costs {prices.monthly:.0f} USD, and {alerts.monthly_usd:.0f} are spent after "
             f"{day:.1f} days",
-            remedy=f"set monthlyUsd to {prices.monthly:.0f}, or waive month-above-alerts where it is to stand for less",
+            remedy=f"set monthlyUsd to {ceil(prices.monthly)}, or waive month-above-alerts where it is to stand for "
+            "less",
             inputs={"monthly": f"{prices.monthly:.0f} USD", "limit": f"{alerts.monthly_usd:.0f} USD"},
         )
 

@@ -6,7 +6,7 @@ from ipaddress import IPv4Network
 from planner.draft import AwsDraft, Draft, aws_rule, rule, warning
 from planner.findings import Observation
 from planner.rules.known import answering
-from planner.serving.people import PagePlan
+from planner.serving.gateway import PagePlan
 from settings.serving import Service, Triton
 
 _WHOLE = IPv4Network("0.0.0.0/0")

@@ -35,13 +35,15 @@ def layout_covers_gpus(_: Draft, seen: Seen) -> Iterable[Observation]:
     if covers(layout, gpus):
         return
     per_node, replica = seen.pool.gpus_per_node, layout.replica
-    nodes = next((nodes for nodes in range(seen.run.nodes, 4097) if nodes * per_node % replica == 0), None)
+    said = seen.run.parallelism.data
+    sizes = ((nodes, nodes * per_node) for nodes in range(1 if said else seen.run.nodes, 4097))
+    nodes = next((nodes for nodes, have in sizes if (have == layout.world if said else have % replica == 0)), None)
     fixes = [f"set data to {gpus // replica}"] if gpus % replica == 0 else []
     if nodes and nodes != seen.run.nodes:
         fixes.append(f"set nodes to {nodes}")
     fixes.append(f"change the degrees, so that their product is {gpus}")
     yield Observation(
-        path="parallelism" + (".data" if seen.run.parallelism.data else ""),
+        path="parallelism" + (".data" if said else ""),
         sentence=f"tensor {layout.tensor} x pipeline {layout.pipeline} x context {layout.context} x data "
         f"{layout.data} are {layout.world} GPUs, and {seen.run.nodes} nodes of {per_node} have {gpus}",
         remedy=" or ".join(fixes),

@@ -80,14 +80,12 @@ def startup_seconds(load_s: float) -> int:
     return max(_SHORTEST_BUDGET_S, int(_BUDGET_FACTOR * load_s))
 
 
-def scale_up_seconds(
-    load_s: float, node_s: float = 0.0, image_gb: float = _IMAGE_GB, pull_gb_per_s: float = _PULL_GB_PER_S
-) -> float:
-    """Seconds from the autoscaler's decision to the first answer: node start, image pull, weights.
+def scale_up_seconds(load_s: float) -> float:
+    """Seconds from the autoscaler's decision to the first answer on a node that is there: image and weights.
 
-    A pool of fixed size has its nodes already. The image's 10 GB at 0.2 GB/s are assumed for a node without it.
+    The image's 10 GB at 0.2 GB/s are assumed for a node without it.
     """
-    return node_s + image_gb / pull_gb_per_s + load_s
+    return _IMAGE_GB / _PULL_GB_PER_S + load_s
 
 
 def copy_seconds(weights: str, weights_bytes: float, from_store_s: int) -> int:

@@ -29,6 +29,13 @@ class States:
         """All three."""
         return self.weights + self.gradients + self.optimizer
 
+    def __add__(self, other: "States") -> "States":
+        return States(
+            weights=self.weights + other.weights,
+            gradients=self.gradients + other.gradients,
+            optimizer=self.optimizer + other.optimizer,
+        )
+
 
 def bytes_per_parameter(job: Job) -> States:
     """States of one trained parameter with Adam: weight, gradient, fp32 master copy and two fp32 moments.
@@ -70,14 +77,11 @@ def states_per_gpu(job: Job, model: Model, layout: Layout) -> States:
     experts = model.expert_parameters * whole_stage / layout.expert_parts
     dense = (model.parameters - model.expert_parameters) * stage
     if job.method == "full":
-        return _sum(
-            _share(dense, job, layout.shards),
-            _share(experts, job, layout.expert_shards),
-        )
+        return _share(dense, job, layout.shards) + _share(experts, job, layout.expert_shards)
     frozen = _frozen_bytes(job, model, dense, experts, stage)
     shards = layout.shards if job.sharding in ("zero3", "fsdp") else 1
     adapters = _share(lora_parameters(model, job.lora_rank) * stage, job, layout.shards)
-    return _sum(States(weights=frozen / shards, gradients=0, optimizer=0), adapters)
+    return States(weights=frozen / shards, gradients=0, optimizer=0) + adapters
 
 
 def weight_bytes(job: Job) -> float:
@@ -126,14 +130,6 @@ def _share(parameters: float, job: Job, shards: int) -> States:
         weights=parameters * each.weights,
         gradients=parameters * each.gradients,
         optimizer=parameters * each.optimizer,
-    )
-
-
-def _sum(one: States, other: States) -> States:
-    return States(
-        weights=one.weights + other.weights,
-        gradients=one.gradients + other.gradients,
-        optimizer=one.optimizer + other.optimizer,
     )
 
 

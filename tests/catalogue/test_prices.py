@@ -8,8 +8,7 @@ from catalogue.parts import PARTS
 from catalogue.prices import RATES, SERVICES
 from catalogue.quotas import Quota
 from catalogue.types import Per, Rate, UsageClass
-from planner.fabric.cabling import Span
-from planner.fabric.optics import cable_for
+from planner.fabric.cabling import Span, cable_for
 
 SLOW = {Generation.ETHERNET_1G, Generation.ETHERNET_10G, Generation.ETHERNET_25G}
 FAST = [generation for generation in Generation if generation not in SLOW]

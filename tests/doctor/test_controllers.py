@@ -11,7 +11,8 @@ from doctor.results import Result, Status
 from oob.access import UnaskedError
 from oob.machine import Drive, Machine, Supply
 from planner.metal_types import MetalPlan
-from planner.site import ControllersPlan, HostPlan
+from planner.site import HostPlan
+from settings.inventory import Controllers
 from tests.doctor.test_machines import planned, site
 
 HOSTS = list(site().hosts)
@@ -151,7 +152,7 @@ def test_a_controller_that_cannot_be_asked_is_a_failure_by_name() -> None:
 
 
 def test_without_words_or_a_password_nobody_is_asked() -> None:
-    bare, named = replace(site(), controllers=None), ControllersPlan(user="ops", port=443, authority=None)
+    bare, named = replace(site(), controllers=None), Controllers(user="ops", port=443, authority=None)
     (found,) = examine(planned(), bare, "secret")
     assert (found.status, found.remedy) == (Status.UNKNOWN, "add inventory.controllers")
     (found,) = examine(planned(), replace(site(), controllers=named), None)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from doctor.machines.controllers import examine
 from doctor.results import Status
-from planner.site import ControllersPlan
+from settings.inventory import Controllers
 from tests.doctor.test_machines import host, planned, site
 from tests.oob.conftest import Emulated
 from tests.oob.emulator import PASSWORD, POWER, USER, dgx, supply
@@ -18,7 +18,7 @@ def test_controllers_are_compared_with_inventory_and_plan(emulated: Emulated) ->
     here, shown = "127.0.0.1", one.certificates.fingerprint
     known = [replace(host(name), bmc=here, bmc_fingerprint=shown) for name in ("dgx-01", "dgx-02")]
     hosts = (*known, replace(host("cp-1"), bmc=here))
-    asked = replace(site(), hosts=hosts, controllers=ControllersPlan(user=USER, port=one.port, authority=None))
+    asked = replace(site(), hosts=hosts, controllers=Controllers(user=USER, port=one.port, authority=None))
     found: dict[tuple[str, str, Status], str] = {
         (each.check, each.subject, each.status): each.sentence
         for each in examine(planned(), asked, PASSWORD)

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from planner.external_secrets import ExternalSecretPlan
 from planner.types import AwsPlan
+from settings.external_secrets import ExternalSecret
 from tests.planner.stacks import planned, sections
 
 ARN = "arn:aws:secretsmanager:us-east-2:123456789012:secret:models/hub-AbCdEf"
@@ -33,7 +33,7 @@ def test_what_is_kept_is_planned_and_refused_by_nobody() -> None:
     assert said(plan) == {}
     assert plan.external_secrets is not None
     assert plan.external_secrets.refresh_seconds == 3600
-    assert plan.external_secrets.secrets["hfToken"] == ExternalSecretPlan(id=ARN, property=None, key_arn=KEY)
+    assert plan.external_secrets.secrets["hfToken"] == ExternalSecret.model_validate({"id": ARN, "keyArn": KEY})
     assert plan.external_secrets.secrets["apiTokenBefore"].property == "previous"
     assert "external-secrets" in plan.charts
     assert planned().external_secrets is None

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from catalogue.images import PIPELINE_IMAGES
-from planner.mlops import PipelinesPlan, UploadPlan
 from planner.supply import images_of
 from planner.types import AwsPlan
+from settings.pipelines import Pipelines, Upload
 from settings.serving import Serving
 from settings.workloads import Training
 from tests.planner.stacks import planned, planned_metal, sections
@@ -35,9 +35,9 @@ def runs() -> list[dict[str, Any]]:
 def test_they_are_planned_as_they_are_said() -> None:
     listed = [{"name": "pretraining", "file": "pipelines/p.yaml"}]
     said: dict[str, Any] = {"gib": 55, "secret": "flows", "uploads": listed}
-    upload = UploadPlan(name="pretraining", file="pipelines/p.yaml")
-    assert stack(said).pipelines == PipelinesPlan(secret="flows", gib=55, uploads=(upload,), runs=())
-    assert stack({}).pipelines == PipelinesPlan(secret="pipelinesDatabase", gib=20, uploads=(), runs=())
+    upload = Upload(name="pretraining", file="pipelines/p.yaml")
+    assert stack(said).pipelines == Pipelines(secret="flows", gib=55, uploads=(upload,), runs=())
+    assert stack({}).pipelines == Pipelines(secret="pipelinesDatabase", gib=20, uploads=(), runs=())
     assert stack(None).pipelines is None
     assert planned_metal(changes={"training.pipelines": {}}).pipelines == stack({}).pipelines
 

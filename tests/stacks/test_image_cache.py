@@ -8,7 +8,7 @@ import pytest
 from policy.pods import pods
 from tests.graph.harness import Recorded
 from tests.graph.stackfiles import registered, stack_config
-from tests.planner.test_caching import CREDENTIALS, REGISTRY, supply
+from tests.planner.test_closed_network import CREDENTIALS, REGISTRY, supply
 
 
 def deployed(wanted: dict[str, Any]) -> Recorded:

@@ -12,10 +12,11 @@ import pytest
 from components.kubeflow.pipelines_server import Store, launcher_config
 from components.metal.object_store import client
 from components.platform.copying import StoreAddress
-from planner.mlops import MlflowPlan, PipelinesPlan, TrackingPlan, UploadPlan
+from planner.mlops import MlflowPlan, TrackingPlan
 from policy import RULES
 from policy.pods import pods
 from policy.rule import violations
+from settings.pipelines import Pipelines, Upload
 from stacks.deploy import deploy_on
 from stacks.outputs import export
 from stacks.pipeline_files import compiled, wrong_uploads
@@ -42,12 +43,12 @@ def written(into: Path, image: str = IMAGE, name: str = "pretraining") -> Path:
     return into
 
 
-def plan_of(*uploads: str, runs: tuple[str, ...] = ()) -> PipelinesPlan:
-    named = tuple(UploadPlan(name="pretraining", file=each) for each in uploads)
-    return PipelinesPlan(secret="pipelinesDatabase", gib=44, uploads=named, runs=runs)
+def plan_of(*uploads: str, runs: tuple[str, ...] = ()) -> Pipelines:
+    named = tuple(Upload(name="pretraining", file=each) for each in uploads)
+    return Pipelines(secret="pipelinesDatabase", gib=44, uploads=named, runs=runs)
 
 
-def graph_of(plan: PipelinesPlan) -> Recorded:
+def graph_of(plan: Pipelines) -> Recorded:
     """The fake platform with pipelines and MLflow."""
 
     def program() -> None:
@@ -250,7 +251,7 @@ def test_a_step_without_a_digest_is_refused(tmp_path: Path, monkeypatch: pytest.
     assert "step snapshot is of registry.example/trainer:1.0" in line
     written(tmp_path / "p.yaml")
     assert list(wrong_uploads(plan_of("p.yaml"))) == []
-    assert compiled(UploadPlan(name="p", file="p.yaml")).version.startswith(COMMIT[:12])
+    assert compiled(Upload(name="p", file="p.yaml")).version.startswith(COMMIT[:12])
     assert list(wrong_uploads(None)) == []
 
 

@@ -7,9 +7,9 @@ import pytest
 from components.training.saving import LOCAL
 from monitoring.limits import Limits, MachineLimits, PoolLimits, RunLimits, ServiceLimits
 from monitoring.thresholds import Threshold
-from planner.monitoring.types import AlertsPlan
-from planner.site import ControllersPlan, SensorsPlan
 from planner.workload_types import RunPlan
+from settings.alerts import Alerts
+from settings.inventory import Controllers, Sensors
 from stacks.metal_watching import machines
 from stacks.monitoring_rules import limits
 from stacks.recipes import recipe, started
@@ -113,7 +113,7 @@ def test_alerts_compare_with_what_is_planned() -> None:
     """The stack's own threshold has the unit of the one that it replaces."""
     watched = planned().monitoring
     assert watched
-    assert isinstance(watched.alerts, AlertsPlan)
+    assert isinstance(watched.alerts, Alerts)
     hot = Threshold(value=77, unit="C", source="contract with the data centre")
     expected = Limits(
         pools=(
@@ -134,8 +134,8 @@ def test_alerts_compare_with_what_is_planned() -> None:
 def test_machines_are_watched_where_their_controllers_are_asked(asked: bool) -> None:
     plan = on_metal("ports")
     assert plan.site
-    sensors = SensorsPlan(user="reader", secret="sensors") if asked else None
-    controllers = ControllersPlan(user="ops", port=443, authority=None, sensors=sensors)
+    sensors = Sensors(user="reader", secret="sensors") if asked else None
+    controllers = Controllers(user="ops", port=443, authority=None, sensors=sensors)
     site = replace(plan.site, controllers=controllers)
     found = machines(plan, site)
     training = plan.pools["training"].server

@@ -12,8 +12,7 @@ import yaml
 
 from components.platform.network_rules import DENY, NAMES, Flow, Pods, Reach, Rule, internet
 from planner.mlops import MlflowPlan, TrackingPlan, WandbPlan
-from planner.serving.gateway import AcmePlan, GatewayPlan
-from planner.serving.people import PagePlan, PeoplePlan
+from planner.serving.gateway import AcmePlan, GatewayPlan, PagePlan, PeoplePlan
 from stacks.network import network_rules, team_rules
 from stacks.platform import Connections
 

@@ -6,9 +6,20 @@ from math import floor, log10
 
 from planner.faces.forecast import exchange_row, phases, seconds
 from planner.faces.layout import Part, quantity
-from planner.faces.page.elements import Child, Markup, box, drawing, element, label, line, scrolling, table, together
+from planner.faces.page.elements import (
+    SERIES,
+    Child,
+    Markup,
+    box,
+    drawing,
+    element,
+    label,
+    line,
+    scrolling,
+    table,
+    together,
+)
 from planner.faces.page.racks import legend
-from planner.faces.page.style import SERIES
 from planner.step import StepTime
 
 _RANGED = ", with the range of its prices"

@@ -7,8 +7,7 @@ from math import ceil
 
 from planner.fabric.cabling import links
 from planner.fabric.design import FabricDesign, Topology, names
-from planner.faces.page.elements import Child, Markup, box, drawing, element, label, line
-from planner.faces.page.style import SERIES
+from planner.faces.page.elements import SERIES, Child, Markup, box, drawing, element, label, line
 
 _SINGLE = 32
 """A tier of more devices is drawn in groups."""

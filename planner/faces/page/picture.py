@@ -3,9 +3,8 @@
 from datetime import date
 from pathlib import Path
 
-from planner.faces.page.elements import Markup, element
+from planner.faces.page.elements import COLOURS, DRAWINGS, Markup, element
 from planner.faces.page.fabric import fabric_drawing
-from planner.faces.page.style import COLOURS, DRAWINGS
 from planner.metal_types import MetalPlan
 from planner.plan import plan
 from settings.load import from_file

@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from planner.faces.page.elements import Child, Markup, box, drawing, element, label, line, table, together
-from planner.faces.page.style import SERIES
+from planner.faces.page.elements import SERIES, Child, Markup, box, drawing, element, label, line, table, together
 from planner.facility.plan import FacilityPlan, RackLine
 from planner.facility.power import Machines
 

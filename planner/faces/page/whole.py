@@ -12,9 +12,20 @@ from planner.faces.difference import Difference
 from planner.faces.layout import quantity
 from planner.faces.page import money, racks
 from planner.faces.page.charts import wide
-from planner.faces.page.elements import Child, Markup, element, facts, folded, section, table, together
+from planner.faces.page.elements import (
+    COLOURS,
+    DRAWINGS,
+    PAGE,
+    Child,
+    Markup,
+    element,
+    facts,
+    folded,
+    section,
+    table,
+    together,
+)
 from planner.faces.page.fabric import fabric_drawing
-from planner.faces.page.style import COLOURS, DRAWINGS, PAGE
 from planner.faces.page.workloads import workloads
 from planner.faces.room import (
     HEADINGS,

@@ -146,7 +146,7 @@ def ceph_monitors(draft: MetalDraft) -> Iterable[Observation]:
         yield Observation(
             path="storage.ceph.monitors",
             sentence=f"{ceph.monitors} monitors need as many machines, and Ceph has {ceph.count}",
-            remedy=f"take {ceph.monitors} servers" + ("" if ceph.monitors == 3 else ", or 3 monitors"),
+            remedy=f"set count to {ceph.monitors}" + ("" if ceph.monitors == 3 else ", or monitors to 3"),
             inputs={"monitors": str(ceph.monitors), "machines": str(ceph.count)},
         )
 

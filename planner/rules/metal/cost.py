@@ -1,6 +1,7 @@
 """The purchase, and the hourly price of what was bought."""
 
 from collections.abc import Iterable
+from math import ceil
 
 from planner.bom import Part
 from planner.cost.owned import LIFE_YEARS
@@ -22,7 +23,7 @@ def purchase_budget(draft: MetalDraft) -> Iterable[Observation]:
             path="budget.maxPurchaseUsd",
             sentence=f"the bill of materials is about {_round(cost.usd)} USD ({_round(cost.low)} to "
             f"{_round(cost.high)}; most of it {part}, {_round(dearest.usd)}), and the budget is {_round(limit)}",
-            remedy=f"raise the budget to {_round(cost.usd)}, or buy fewer or smaller parts",
+            remedy=f"raise the budget to {ceil(cost.usd)}, or buy fewer or smaller parts",
             inputs={"purchase": f"{cost.usd:.0f} USD", "limit": f"{limit:.0f} USD"},
         )
 
@@ -98,7 +99,7 @@ def owned_hourly_budget(draft: MetalDraft) -> Iterable[Observation]:
             sentence=f"an hour costs {hourly.usd:.2f} USD over {LIFE_YEARS} years ({hourly.low:.2f} to "
             f"{hourly.high:.2f}; a year of power {_round(running.power.usd)}, of staff {_round(running.staff.usd)}, of "
             f"support {_round(running.support.usd)}), and the budget is {limit:.2f}",
-            remedy=f"raise the budget to {hourly.usd:.2f}, or buy fewer nodes",
+            remedy=f"raise the budget to {ceil(hourly.usd * 100) / 100:.2f}, or buy fewer nodes",
             inputs={"hourly": f"{hourly.usd:.2f} USD/h", "limit": f"{limit:.2f} USD/h"},
         )
 

@@ -1,7 +1,7 @@
 """Storage on premises: rate, network, drives; and Lustre on them."""
 
 from collections.abc import Iterable, Iterator
-from math import ceil
+from math import ceil, floor
 
 from catalogue.metal_types import Media, StorageServer
 from catalogue.network_types import NicRole, of_role
@@ -195,7 +195,9 @@ def _reach(draft: MetalDraft, target: float) -> str:
     if storage is None or storage.read is None:
         return "lower the target"
     limits = storage.read
-    lower = f"lower the target to {limits.gb_per_s:.0f}"
+    carried = limits.gb_per_s + 1e-9
+    reached = floor(carried) if carried >= 1 else floor(carried * 100) / 100
+    lower = f"lower the target to {reached:g}" if reached else "remove the target"
     lustre, ceph = draft.settings.storage.lustre, draft.settings.storage.ceph
     servers = lustre or ceph
     if limits.clients_network == limits.gb_per_s or servers is None or not limits.gb_per_s:

@@ -1,8 +1,7 @@
 """Groups of GPUs that several tests look at."""
 
 from catalogue.gpus import A100_80, H100
-from planner.communication.constants import EFA_LATENCY_US
-from planner.communication.group import Cluster, Group, Network
+from planner.communication.group import EFA_LATENCY_US, Cluster, Group, Network
 
 NDR = Network(nics=8, gbit_per_s=400)
 SHARP = Network(nics=8, gbit_per_s=400, sharp=True)

@@ -6,24 +6,8 @@ from hypothesis import strategies as st
 
 from catalogue.gpus import A10G, A100_80, B200, GB200, H100, H100_NVL, H200, T4
 from catalogue.types import Gpu
-from planner.communication.collectives import (
-    Algorithm,
-    Collective,
-    Protocol,
-    algorithm_gb_per_s,
-    bus_factor,
-    bus_gb_per_s,
-)
-from planner.communication.group import (
-    Cluster,
-    Group,
-    Network,
-    inside_gb_per_s,
-    nvlink_gb_per_s,
-    nvls_channel_gb_per_s,
-    ring_gb_per_s,
-)
-from planner.communication.nccl import in_switches_gb_per_s, reached_gb_per_s
+from planner.communication.group import Cluster, Collective, Group, Network, bus_factor, nvlink_gb_per_s
+from planner.communication.nccl import Algorithm, reached_gb_per_s
 from tests.planner.communication.groups import A100_NODE, CLUSTER, NDR, NODE, ONE_HDR, P5, SHARP, nodes
 
 ALL_REDUCE = Collective.ALL_REDUCE
@@ -47,34 +31,15 @@ def test_bus_factor(collective: Collective, ranks: int, factor: float) -> None:
     assert bus_factor(collective, ranks) == pytest.approx(factor)
 
 
-def test_bandwidths_of_a_measurement() -> None:
-    """T3.4: 16 GB among 8 GPUs in 75.7 ms are 211 GB/s of algorithm and 370 GB/s of bus bandwidth."""
-    algorithm = 16 / 0.0757
-    assert algorithm == pytest.approx(211.4, abs=0.05)
-    assert bus_gb_per_s(ALL_REDUCE, 8, algorithm) == pytest.approx(370, abs=0.2)
-
-
-@given(
-    collective=st.sampled_from(Collective),
-    ranks=st.integers(2, 10_000),
-    rate=st.floats(0.1, 10_000),
-)
-def test_bus_bandwidth_does_not_depend_on_the_ranks(collective: Collective, ranks: int, rate: float) -> None:
-    """T3.4, P19: full links show the same bus bandwidth whatever the number of GPUs."""
-    assert bus_gb_per_s(collective, ranks, algorithm_gb_per_s(collective, ranks, rate)) == pytest.approx(rate)
-
-
 def test_one_rank_has_no_bandwidth() -> None:
-    """A group of one exchanges nothing, and no group has no rank."""
-    with pytest.raises(ValueError, match="moves nothing"):
-        algorithm_gb_per_s(ALL_REDUCE, 1, 370)
+    """No group has no rank."""
     with pytest.raises(ValueError, match="0 ranks"):
         bus_factor(ALL_REDUCE, 0)
 
 
-def bus(algorithm: Algorithm, group: Group, protocol: Protocol = Protocol.SIMPLE) -> float:
+def bus(algorithm: Algorithm, group: Group) -> float:
     """Bus bandwidth of a large all-reduce."""
-    return bus_gb_per_s(ALL_REDUCE, group.ranks, reached_gb_per_s(ALL_REDUCE, algorithm, protocol, group))
+    return reached_gb_per_s(ALL_REDUCE, algorithm, group)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +57,7 @@ def test_ceilings_of_one_node() -> None:
     assert bus(Algorithm.RING, NODE) == pytest.approx(370, abs=1)
     assert 460 <= bus(Algorithm.NVLS, NODE) <= 480
     assert bus(Algorithm.RING, A100_NODE) == pytest.approx(240)
-    assert nvls_channel_gb_per_s(A100_NODE) == 0
+    assert A100_NODE.nvls_gb_per_s == 0
 
 
 def test_nvls_by_hand() -> None:
@@ -106,14 +71,13 @@ def test_ceilings_between_nodes() -> None:
     """T3.4, NC14: 8 x 400 Gb/s are 400 GB/s raw, of which 360 are reached by ring and NVLSTree, not 150 to 200."""
     assert bus(Algorithm.RING, nodes(8)) == pytest.approx(360)
     assert bus(Algorithm.NVLS_TREE, nodes(8)) == pytest.approx(360)
-    assert ring_gb_per_s(nodes(8, P5)) == pytest.approx(360)
+    assert nodes(8, P5).ring_gb_per_s == pytest.approx(360)
 
 
 def test_one_card_of_200_gbit() -> None:
     """NC15, NC22: 25 GB/s raw, 22.5 planned; neither 100 nor 200 nor 1600 GB/s can come through it."""
     assert 22 <= bus(Algorithm.RING, nodes(8, ONE_HDR)) <= 24
-    most = max(bus(algorithm, nodes(8, ONE_HDR)) for algorithm in (Algorithm.RING, Algorithm.TREE, Algorithm.NVLS_TREE))
-    assert most <= 25
+    assert bus(Algorithm.NVLS_TREE, nodes(8, ONE_HDR)) <= 25
 
 
 def test_two_nodes_use_both_ways_of_their_cards() -> None:
@@ -126,29 +90,24 @@ def test_two_nodes_use_both_ways_of_their_cards() -> None:
 
 def test_sums_in_the_switches() -> None:
     """T3.4, NC14: with SHARP data cross the cards once, so that the node's own NVLS is the limit: 476, not 360."""
-    assert in_switches_gb_per_s(Algorithm.NVLS, nodes(8, SHARP)) == pytest.approx(476)
+    assert bus(Algorithm.COLLNET, nodes(8, SHARP)) == pytest.approx(476)
     slow = Network(nics=2, gbit_per_s=400, sharp=True)
-    assert in_switches_gb_per_s(Algorithm.NVLS, nodes(8, slow)) == pytest.approx(2 * 90)
+    assert bus(Algorithm.COLLNET, nodes(8, slow)) == pytest.approx(2 * 90)
     a100 = Group(gpu=A100_80, ranks=64, domains=8, network=Network(nics=8, gbit_per_s=200, sharp=True))
-    assert in_switches_gb_per_s(Algorithm.COLLNET, a100) == pytest.approx(240)
+    assert bus(Algorithm.COLLNET, a100) == pytest.approx(240)
 
 
-def test_trees_and_protocols() -> None:
-    """T3.4: a tree has half of 0.92 of the rate as algorithm bandwidth; LL128 0.92 of a ring, LL half or less."""
-    tree = reached_gb_per_s(ALL_REDUCE, Algorithm.TREE, Protocol.SIMPLE, NODE)
-    assert tree == pytest.approx(370.8 * 0.92 / 2)
-    capped = reached_gb_per_s(ALL_REDUCE, Algorithm.TREE, Protocol.SIMPLE, nodes(8))
-    assert capped == pytest.approx(8 * 36 / 2)
-    assert bus(Algorithm.RING, NODE, Protocol.LL128) == pytest.approx(0.92 * 370.8)
-    assert bus(Algorithm.RING, NODE, Protocol.LL) == pytest.approx(370.8 / 2)
-    assert bus(Algorithm.RING, nodes(8, ONE_HDR), Protocol.LL) == pytest.approx(11.25)
+def test_trees() -> None:
+    """T3.4: a tree has half of 0.92 of the rate as algorithm bandwidth, and between nodes its channels' most."""
+    assert NODE.tree_gb_per_s == pytest.approx(370.8 * 0.92 / 2)
+    assert nodes(8).tree_gb_per_s == pytest.approx(8 * 36 / 2)
 
 
 def test_gpus_without_nvlink_meet_over_pcie() -> None:
     """NC13: an A10G has 24 GB/s of PCIe's fourth generation; four H100 NVL are joined in pairs only."""
-    assert inside_gb_per_s(Group(gpu=A10G, ranks=4)) == 24
-    assert inside_gb_per_s(Group(gpu=H100_NVL, ranks=2)) == pytest.approx(247.2)
-    assert inside_gb_per_s(Group(gpu=H100_NVL, ranks=4)) == 48
+    assert Group(gpu=A10G, ranks=4).inside_gb_per_s == 24
+    assert Group(gpu=H100_NVL, ranks=2).inside_gb_per_s == pytest.approx(247.2)
+    assert Group(gpu=H100_NVL, ranks=4).inside_gb_per_s == 48
     assert not Group(gpu=H100_NVL, ranks=2).nvls
 
 

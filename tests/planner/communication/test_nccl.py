@@ -6,129 +6,78 @@ from hypothesis import strategies as st
 
 from catalogue.gpus import A100_80, B200, H100, L40S
 from catalogue.types import Gpu
-from planner.communication.collectives import Algorithm, Collective, Protocol, bus_factor
-from planner.communication.constants import LATENCIES_US
-from planner.communication.group import Group, Network
-from planner.communication.nccl import choices, fastest, latency_us, timing
+from planner.communication.group import Collective, Group, Network, bus_factor
+from planner.communication.nccl import Algorithm, choices, fastest, latency_us, timing
 from tests.planner.communication.groups import A100_NODE, NDR, NODE, ONE_HDR, P5, SHARP, nodes
 
-ALL_REDUCE = Collective.ALL_REDUCE
-RING, TREE, SIMPLE = Algorithm.RING, Algorithm.TREE, Protocol.SIMPLE
+ALL_REDUCE, RING = Collective.ALL_REDUCE, Algorithm.RING
 MB, GB = 1e6, 1e9
 
 
 @pytest.mark.parametrize(
     ("size_bytes", "one_node", "eight_nodes", "one_card"),
     [
-        (1 * MB, "0.06", "0.59", "0.67"),
-        (16 * MB, "0.13", "0.67", "1.9"),
-        (64 * MB, "0.36", "0.94", "5.8"),
-        (256 * MB, "1.27", "1.99", "21.6"),
-        (1 * GB, "4.8", "6.1", "82.6"),
-        (4 * GB, "19.0", "22.5", "329"),
-        (16 * GB, "75.7", "88.1", "1313"),
+        (1 * MB, 0.06, 0.59, 0.67),
+        (16 * MB, 0.13, 0.67, 1.9),
+        (64 * MB, 0.36, 0.94, 5.8),
+        (256 * MB, 1.27, 1.99, 21.6),
+        (1 * GB, 4.8, 6.1, 82.6),
+        (4 * GB, 19.0, 22.5, 329),
+        (16 * GB, 75.7, 88.1, 1313),
     ],
 )
-def test_all_reduce_by_ring(size_bytes: float, one_node: str, eight_nodes: str, one_card: str) -> None:
+def test_all_reduce_by_ring(size_bytes: float, one_node: float, eight_nodes: float, one_card: float) -> None:
     """T3.4, NC15: milliseconds on 8 GPUs (370 GB/s), on 64 with 8 x 400 Gb/s (360) and with 1 x 200 Gb/s (24)."""
-    for group, bus, wanted in ((NODE, 370, one_node), (nodes(8), 360, eight_nodes), (nodes(8, ONE_HDR), 24, one_card)):
-        took = timing(ALL_REDUCE, size_bytes, group, RING, SIMPLE, bus=bus).seconds * 1000
-        assert f"{took:.{len(wanted.partition('.')[2])}f}" == wanted
+    slow = Network(nics=1, gbit_per_s=200, part=0.96)
+    for group, wanted in ((NODE, one_node), (nodes(8), eight_nodes), (nodes(8, slow), one_card)):
+        took = timing(ALL_REDUCE, size_bytes, group, RING).seconds * 1000
+        assert took == pytest.approx(wanted, rel=0.01, abs=0.005)
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "protocol", "wanted"),
-    [
-        (TREE, Protocol.LL, (6.8, 0.6, 5)),
-        (TREE, Protocol.LL128, (14, 1.25, 8.5)),
-        (TREE, Protocol.SIMPLE, (8.4, 4.0, 14)),
-        (RING, Protocol.LL, (6.6, 0.6, 2.7)),
-        (RING, Protocol.LL128, (14, 1.9, 4)),
-        (RING, Protocol.SIMPLE, (8.4, 3.4, 14)),
-    ],
-)
-def test_constants(algorithm: Algorithm, protocol: Protocol, wanted: tuple[float, float, float]) -> None:
-    """T3.4: base, NVLink and network microseconds of trees and rings."""
-    row = LATENCIES_US[algorithm, protocol]
-    assert (row.base, row.nvlink, row.network) == wanted
-
-
-@pytest.mark.parametrize(
-    ("collective", "algorithm", "protocol", "group", "microseconds"),
+    ("collective", "algorithm", "group", "microseconds"),
     [
         # 2(n-1) - 2(N-1) steps inside, 2(N-1) outside
-        (ALL_REDUCE, RING, SIMPLE, NODE, 8.4 + 14 * 3.4),
-        (ALL_REDUCE, RING, SIMPLE, nodes(8), 8.4 + (126 - 14) * 3.4 + 14 * 14),
-        (ALL_REDUCE, RING, Protocol.LL128, nodes(4), 14 + (62 - 6) * 1.9 + 6 * 4),
-        (Collective.ALL_GATHER, RING, SIMPLE, nodes(8), 8.4 + (63 - 7) * 3.4 + 7 * 14),
+        (ALL_REDUCE, RING, NODE, 8.4 + 14 * 3.4),
+        (ALL_REDUCE, RING, nodes(8), 8.4 + (126 - 14) * 3.4 + 14 * 14),
+        (Collective.ALL_GATHER, RING, nodes(8), 8.4 + (63 - 7) * 3.4 + 7 * 14),
         # 2 x ((n/N - 1) inside + log2 N outside)
-        (ALL_REDUCE, TREE, SIMPLE, nodes(8), 8.4 + 2 * (7 * 4.0 + 3 * 14)),
-        (ALL_REDUCE, TREE, Protocol.LL, nodes(6), 6.8 + 2 * (7 * 0.6 + 2 * 5)),
-        (ALL_REDUCE, Algorithm.NVLS, SIMPLE, NODE, 25.0),
-        (ALL_REDUCE, Algorithm.NVLS_TREE, SIMPLE, nodes(8), 25 + 2 * 3 * 20.9),
-        (ALL_REDUCE, Algorithm.COLLNET, SIMPLE, nodes(8, SHARP), 2 * (3.7 + 7 * 0.4) + 31),
-        (ALL_REDUCE, Algorithm.NVLS, SIMPLE, nodes(8, SHARP), 25 + 18),
+        (ALL_REDUCE, Algorithm.TREE, nodes(8), 8.4 + 2 * (7 * 4.0 + 3 * 14)),
+        # EFA's own 75 us come twice a step, as a large message is flushed
+        (ALL_REDUCE, RING, nodes(2, P5), 8.4 + 28 * 3.4 + 2 * 164),
+        (ALL_REDUCE, Algorithm.NVLS, NODE, 25.0),
+        (ALL_REDUCE, Algorithm.NVLS_TREE, nodes(8), 25 + 2 * 3 * 20.9),
+        (ALL_REDUCE, Algorithm.COLLNET, nodes(8, SHARP), 25 + 18),
     ],
 )
-def test_latency(
-    collective: Collective, algorithm: Algorithm, protocol: Protocol, group: Group, microseconds: float
-) -> None:
-    """T3.4: each algorithm's formula, worked out by hand."""
-    assert latency_us(collective, algorithm, protocol, group) == pytest.approx(microseconds)
+def test_latency(collective: Collective, algorithm: Algorithm, group: Group, microseconds: float) -> None:
+    """T3.4: each way's formula, worked out by hand."""
+    assert latency_us(collective, algorithm, group) == pytest.approx(microseconds)
 
 
-def test_latency_with_one_gpu_in_each_node() -> None:
-    """T3.4: PAT: log2(N) x 14/3.5 + 2.8 n (and its base of 8); a ring's steps are as long as a tree's, all outside."""
-    group = Group(gpu=H100, ranks=16, domains=16, network=Network(nics=1, gbit_per_s=400))
-    pat = latency_us(Collective.ALL_GATHER, Algorithm.PAT, SIMPLE, group)
-    assert pat == pytest.approx(8 + 4 * 14 / 3.5 + 16 * 2.8)
-    assert latency_us(ALL_REDUCE, RING, Protocol.LL, group) == pytest.approx(6.6 + 30 * 5.0)
-
-
-def test_post_to_the_network_takes_longer_on_amd() -> None:
-    """T3.4: an AMD processor posts in 2 us, three times a step with Simple, which is more than NVLink's 3.4."""
-    amd = Group(gpu=H100, ranks=64, domains=8, network=NDR, processor="amd")
-    assert latency_us(ALL_REDUCE, RING, SIMPLE, amd) == pytest.approx(8.4 + 112 * 6.0 + 14 * 14)
-    assert latency_us(ALL_REDUCE, RING, Protocol.LL, amd) == pytest.approx(6.6 + 112 * 2.0 + 14 * 2.7)
-
-
-def test_efa_adds_its_latency_to_each_step() -> None:
-    """T3.4: 75 us, twice where Simple flushes: 8.4 + 28 x 3.4 + 2 x (14 + 150) on two p5."""
-    assert latency_us(ALL_REDUCE, RING, SIMPLE, nodes(2, P5)) == pytest.approx(8.4 + 28 * 3.4 + 2 * 164)
-
-
-def algorithms(collective: Collective, group: Group) -> set[Algorithm]:
-    """What NCCL could choose."""
-    return {algorithm for algorithm, _ in choices(collective, group)}
-
-
-def test_algorithms_that_a_group_has() -> None:
-    """NC11: NVLS on Hopper's switches, its tree between nodes, CollNet with SHARP alone, PAT with one GPU a node."""
-    assert algorithms(ALL_REDUCE, NODE) == {RING, TREE, Algorithm.NVLS}
-    assert algorithms(ALL_REDUCE, A100_NODE) == {RING, TREE}
-    assert algorithms(ALL_REDUCE, nodes(2)) == {RING, TREE, Algorithm.NVLS_TREE}
-    assert algorithms(ALL_REDUCE, nodes(2, SHARP)) == {
-        RING,
-        TREE,
-        Algorithm.NVLS,
-        Algorithm.NVLS_TREE,
-        Algorithm.COLLNET,
-    }
-    assert algorithms(Collective.ALL_GATHER, nodes(2)) == {RING}
-    apart = Group(gpu=H100, ranks=4, domains=4, network=ONE_HDR)
-    assert algorithms(Collective.ALL_GATHER, apart) == {RING, Algorithm.PAT}
-    assert algorithms(Collective.ALL_TO_ALL, NODE) == {Algorithm.PAIRWISE}
-    with pytest.raises(ValueError, match="NCCL has no all-reduce by nvls"):
-        timing(ALL_REDUCE, MB, A100_NODE, Algorithm.NVLS)
+@pytest.mark.parametrize(
+    ("collective", "group", "ways"),
+    [
+        (ALL_REDUCE, NODE, {RING, Algorithm.TREE, Algorithm.NVLS}),
+        (ALL_REDUCE, A100_NODE, {RING, Algorithm.TREE}),
+        (ALL_REDUCE, nodes(2), {RING, Algorithm.TREE, Algorithm.NVLS_TREE}),
+        (ALL_REDUCE, nodes(2, SHARP), {RING, Algorithm.TREE, Algorithm.NVLS_TREE, Algorithm.COLLNET}),
+        (Collective.ALL_GATHER, nodes(2), {RING}),
+        (Collective.ALL_TO_ALL, NODE, {Algorithm.PAIRWISE}),
+    ],
+)
+def test_algorithms_that_a_group_has(collective: Collective, group: Group, ways: set[Algorithm]) -> None:
+    """NC11: NVLS on Hopper's switches, its tree between nodes, CollNet with SHARP alone."""
+    assert set(choices(collective, group)) == ways
 
 
 def test_no_size_changes_the_algorithm_everywhere() -> None:
-    """NC11: at 1 MB a node takes LL on a ring, eight nodes a tree; at 1 GB NVLS wins on the node, not at 256 KB."""
-    assert fastest(ALL_REDUCE, MB, NODE).protocol is Protocol.LL
-    assert fastest(ALL_REDUCE, MB, nodes(8)).algorithm is TREE
+    """NC11: at 1 GB NVLS wins on a node, not at 256 KB between eight; 2,048 A100 take a tree, eight a ring."""
     assert fastest(ALL_REDUCE, GB, NODE).algorithm is Algorithm.NVLS
-    assert fastest(ALL_REDUCE, 256 * 1024, nodes(8)).algorithm is TREE
-    assert fastest(ALL_REDUCE, 4 * GB, Group(gpu=A100_80, ranks=8)).algorithm is RING
+    assert fastest(ALL_REDUCE, 256 * 1024, nodes(8)).algorithm is Algorithm.TREE
+    assert fastest(ALL_REDUCE, GB, A100_NODE).algorithm is RING
+    many = Group(gpu=A100_80, ranks=2048, domains=256, network=Network(nics=8, gbit_per_s=200))
+    assert fastest(ALL_REDUCE, GB, many).algorithm is Algorithm.TREE
 
 
 @pytest.mark.parametrize(("gib", "measured", "part"), [(2, 438, 0.05), (16, 480, 0.06)])
@@ -176,15 +125,12 @@ def test_time_grows_with_the_message(
     size: float,
     more: float,
 ) -> None:
-    """T3.4: for whatever NCCL can choose, and for its best choice; the bus bandwidth grows with it."""
+    """T3.4: whatever way it takes; the bus bandwidth grows with it."""
     group = Group(gpu=gpu, ranks=domains * per_domain, domains=domains, network=network)
     if bus_factor(collective, group.ranks) == 0:
         return
-    for algorithm, protocol in choices(collective, group):
-        short = timing(collective, size, group, algorithm, protocol)
-        long = timing(collective, more * size, group, algorithm, protocol)
+    for algorithm in choices(collective, group):
+        short, long = (timing(collective, each, group, algorithm) for each in (size, more * size))
         assert short.seconds < long.seconds
         assert short.bus_gb_per_s <= long.bus_gb_per_s * (1 + 1e-9)
-    best = fastest(collective, size, group)
-    assert best.seconds < fastest(collective, more * size, group).seconds
-    assert all(best.seconds <= timing(collective, size, group, *pair).seconds for pair in choices(collective, group))
+        assert fastest(collective, size, group).seconds <= short.seconds

@@ -6,14 +6,16 @@ import pytest
 
 from catalogue.gpus import A100_40, A100_80, B200, B300, H100, H100_NVL, H200, L40S
 from catalogue.types import Gpu
-from planner.communication.collectives import Collective
-from planner.communication.group import Group, Network
-from planner.communication.measured import (
+from planner.communication.group import Collective, Group, Network
+from planner.communication.thresholds import (
     COPIES,
     GIB,
     PUBLISHED,
+    Origin,
+    all_reduce_threshold,
+    card_threshold,
+    ring_threshold,
 )
-from planner.communication.thresholds import Origin, all_reduce_threshold, card_threshold, ring_threshold
 from tests.planner.communication.groups import NDR, NODE, ONE_HDR, P4DE, P5, SHARP, nodes
 
 SIZE = 16 * GIB

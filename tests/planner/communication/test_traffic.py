@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from catalogue.models import MODELS
 from catalogue.units import gbyte_per_s
-from planner.communication.collectives import Collective, bus_factor
+from planner.communication.group import Collective, bus_factor
 from planner.communication.traffic import (
     Axis,
     Exchange,

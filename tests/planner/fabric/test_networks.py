@@ -16,6 +16,7 @@ from planner.facility.power import Kind
 from planner.metal_types import MetalPlan
 from tests.planner.fabric.fabrics import LEAF_SPINE, SINGLE, built
 from tests.planner.fabric.test_pod_ports import inventory
+from tests.planner.fuzz.checks import switch_lines
 from tests.planner.site import found, planned_site
 from tests.planner.stacks import planned, planned_metal
 
@@ -43,7 +44,7 @@ def test_five_views_of_one_graph_agree(changes: dict[str, object]) -> None:
     designs = {"switch": (plan.fabric.switch, plan.fabric.growth.day_one)}
     designs |= {f"{each.kind}-switch": (each.switch, each.design) for each in plan.networks}
     # bill
-    on_bill = sum(count for item, count in bought(plan, "").items() if item in _switch_lines(plan))
+    on_bill = sum(count for item, count in bought(plan, "").items() if item in switch_lines(plan))
     assert on_bill == sum(design.switches for _, design in designs.values())
     fibres = sum(count for item, count in bought(plan, " cable").items() if item != "management cable")
     same = [line for line in plan.bom.lines if line.item == "ndr multimode cable"]
@@ -62,13 +63,6 @@ def test_five_views_of_one_graph_agree(changes: dict[str, object]) -> None:
     # drawing
     drawn = sum(map(int, re.findall(r'data-cables="(\d+)"', page("site", plan))))
     assert drawn == len(listed) / plan.fabric.growth.day_one.planes
-
-
-def _switch_lines(plan: MetalPlan) -> set[str]:
-    assert plan.fabric is not None
-    return {plan.fabric.switch.name, "management switch"} | {
-        f"{each.switch.name} of the storage network" for each in plan.networks if each.kind == "storage"
-    }
 
 
 @pytest.mark.parametrize("changes", _SITES)

@@ -10,9 +10,8 @@ from catalogue.network_types import Generation
 from catalogue.nics import NICS
 from catalogue.optics import CableKind
 from catalogue.switches import SWITCHES
-from planner.fabric.cabling import Span, links
+from planner.fabric.cabling import Optics, Span, cable_for, links, optics
 from planner.fabric.design import Demand, FabricDesign, Topology, names
-from planner.fabric.optics import Optics, cable_for, optics
 from planner.fabric.ports import LeafSplit, Radix, even_shares, leaf_split, radix, smallest_divisor, uplinks
 from planner.fabric.room import Racking, arranged, length_m, position
 from planner.fabric.topology import design

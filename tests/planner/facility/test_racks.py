@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalogue.metal_types import Cooling
+from catalogue.metal_types import Cooling, PowerSupplies
 from planner.facility.power import Circuit, Kind, Machines, carried_kw, heat, litres_per_minute, tons
-from planner.facility.racks import Placed, Rack, circuits, nodes_per_rack, pack
+from planner.facility.racks import Placed, Rack, circuits, nodes_per_rack, outlets, pack
 from tests.planner.facility.machines import nodes, others
+from tests.planner.site import planned_site
 
 LARGE = Circuit(volts=415, phases=3, amperes=60)
 SMALL = Circuit(volts=400, phases=3, amperes=32)
@@ -203,3 +204,29 @@ def test_more_heat_never_needs_fewer_litres(kw: float, more: float, kelvin: floa
     assert litres_per_minute(kw + more, kelvin) >= flow
     assert litres_per_minute(kw, kelvin + 1) <= flow
     assert carried_kw(flow, kelvin) == pytest.approx(kw)
+
+
+@pytest.mark.parametrize(
+    ("volts", "phases", "watts", "kind"),
+    [
+        (400, 3, 2309, "C13"),
+        (400, 3, 2310, "C19"),
+        (400, 3, 3300, "C19"),
+        (208, 3, 3300, "C19"),
+        (208, 3, 3329, "IEC 60309"),
+        (230, 1, 2300, "C13"),
+        (120, 1, 1300, "C19"),
+    ],
+)
+def test_an_outlet_is_by_what_a_supply_draws(volts: float, phases: int, watts: int, kind: str) -> None:
+    """H05: 400 V between phases are 231 V at an outlet; 208 V are 208 V."""
+    supplies = PowerSupplies(count=6, watts=watts, redundant=2)
+    nodes = Machines(name="n", kind=Kind.NODE, count=8, rack_units=8, watts=10_200, cords=6, supplies=supplies)
+    assert outlets([nodes], Circuit(volts=volts, phases=phases, amperes=63)) == {kind: 48}
+
+
+def test_the_checklist_names_them() -> None:
+    """H05: eight DGX H100 of six supplies take 48 outlets of 16 A."""
+    items = {check.item for check in planned_site().checklist}
+    assert "48 outlets C19" in items
+    assert any(item.endswith("outlets C13") for item in items)

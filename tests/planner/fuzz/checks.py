@@ -7,6 +7,8 @@ from typing import Any
 
 from planner.bom import Basis
 from planner.faces.document import document, text
+from planner.faces.lists import cables
+from planner.faces.page.whole import page
 from planner.facility.power import Kind
 from planner.metal_types import MetalPlan
 from planner.plan import AwsPlan, plan
@@ -22,6 +24,9 @@ _LONGEST = 1500
 
 _CENT = 0.006
 """Half a cent, by which a rounded sum differs from its parts."""
+
+_LISTED = 1500
+"""Cables up to which the list is written and the drawing made, for the time that they take."""
 
 _MAY_BE_NEGATIVE = ("free", "margin")
 
@@ -137,7 +142,28 @@ def _room(found: MetalPlan) -> None:
     built = [each.design for each in found.networks] + ([found.fabric.growth.day_one] if found.fabric else [])
     switches = sum(each.count for each in room.machines if each.kind is Kind.SWITCH)
     assert switches == sum(each.switches for each in built)
+    _views(found, switches, sum(each.cables for each in built))
     for network in found.networks:
         assert network.design.node_cables == sum(each.count * each.ports for each in network.joined)
     if found.fabric:
         assert found.fabric.bisection_gbit_per_s <= found.fabric.injection_gbit_per_s * (1 + 1e-9)
+
+
+def _views(found: MetalPlan, switches: int, laid: int) -> None:
+    """Bill, racks, cable list and drawing show the switches and cables that the designs have."""
+    on_bill = sum(line.count for line in found.bom.lines if line.item in switch_lines(found))
+    assert on_bill == switches
+    if not found.facility.misfits:
+        racked = [name for rack in found.facility.racks for name in rack.machines]
+        assert sum(name.rpartition("-")[0].endswith("switch") for name in racked) == switches
+    if laid < _LISTED:
+        listed = (cables(found) or "\n").count("\n") - 1
+        assert listed == laid
+        drawn = sum(map(int, re.findall(r'data-cables="(\d+)"', page("site", found))))
+        assert drawn * (found.fabric.growth.day_one.planes if found.fabric else 1) == listed
+
+
+def switch_lines(plan_: MetalPlan) -> set[str]:
+    """The items of a bill that are switches."""
+    known = {f"{each.switch.name} of the storage network" for each in plan_.networks if each.kind == "storage"}
+    return known | {"management switch"} | ({plan_.fabric.switch.name} if plan_.fabric else set())

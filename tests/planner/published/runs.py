@@ -1,7 +1,7 @@
-"""Runs that others measured and printed (`runs.csv`, facts only, with their sources), as the planner's own types.
+"""Runs that others measured and printed (facts only, with their sources), as the planner's own types.
 
-Each server has eight GPUs and as many rails, HDR with A100 and NDR with what came after; of the 72 GPUs of a GB200
-rack a run takes 64.
+The calibration was fitted to `runs.csv` and to nothing of `unseen.csv`. Each server has eight GPUs and as many rails,
+HDR with A100 and NDR with what came after; of the 72 GPUs of a GB200 rack, each with its rail, a run takes 64.
 """
 
 import csv
@@ -41,10 +41,10 @@ def rows(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def published() -> Iterator[Run]:
-    """All runs of the file."""
+def published(file: str = "runs") -> Iterator[Run]:
+    """All runs of a file."""
     models = {**MODELS, **{row["name"]: _model(row) for row in rows("models")}}
-    for row in rows("runs"):
+    for row in rows(file):
         micro, batch = int(row["micro_batch"]), int(row["global_batch"])
         names = ("tensor", "pipeline", "context", "expert", "data", "virtual_stages")
         layout = Layout(**{each: int(row[each]) for each in names})
@@ -58,13 +58,14 @@ def published() -> Iterator[Run]:
             }
         )
         gpu = SHIPPED.gpus[row["gpu"]]
-        network = Network(nics=8, gbit_per_s=_RAIL_GBIT_PER_S[int(gpu.compute_capability)])
+        domain = _DOMAIN_GPUS.get(row["gpu"], 8)
+        network = Network(nics=domain, gbit_per_s=_RAIL_GBIT_PER_S[int(gpu.compute_capability)])
         yield Run(
             name=f"{row['source']} {row['model']} on {row['gpus']} {row['gpu']} in {row['precision']}",
             model=models[row["model"]],
             job=job,
             layout=layout,
-            cluster=Cluster(gpu=gpu, domain_gpus=_DOMAIN_GPUS.get(row["gpu"], 8), network=network),
+            cluster=Cluster(gpu=gpu, domain_gpus=domain, network=network),
             seconds=_seconds(row, tokens_per_step(job, layout)),
         )
 

@@ -8,16 +8,14 @@ import pytest
 from catalogue.calibration import calibration
 from catalogue.gpus import A100_80, B200, H100, H200
 from catalogue.models import MODELS
-from planner.communication.group import Cluster, Network
 from planner.reliability.mttf import PUBLISHED, failure_rate, mttf
 from planner.step import step_time
-from planner.training.job import Job, Layout, Recompute
+from planner.training.job import Job, Layout
 from planner.training.memory import training_memory
 from tests.planner.published.runs import Run, published, rows
 
-RUNS = list(published())
+RUNS, UNSEEN = list(published()), list(published("unseen"))
 NAMES = [run.name for run in RUNS]
-H100_ON_NDR = Cluster(gpu=H100, domain_gpus=8, network=Network(nics=8, gbit_per_s=400))
 
 
 def ratio(run: Run) -> float:
@@ -25,8 +23,14 @@ def ratio(run: Run) -> float:
     return step_time(run.model, run.job, run.layout, run.cluster).seconds / run.seconds
 
 
+def in_range(runs: list[Run]) -> int:
+    """How many were measured within the range that the forecast prints."""
+    ranges = ((run, step_time(run.model, run.job, run.layout, run.cluster).seconds_range) for run in runs)
+    return sum(low <= run.seconds <= high for run, (low, high) in ranges)
+
+
 def test_forecasts_hold_against_published_runs() -> None:
-    """A17, C10: of 157 runs that the rates were fitted to 131 are within 10 % and 150 within 25 %. The floors leave
+    """A17, C10: of 157 runs that the rates were fitted to 132 are within 10 % and 151 within 25 %. The floors leave
     room for a change of some runs, not for a worse model."""
     found = [ratio(run) for run in RUNS]
     assert len(found) == len(rows("runs")) == 157
@@ -34,36 +38,24 @@ def test_forecasts_hold_against_published_runs() -> None:
     assert sum(abs(each - 1) <= 0.25 for each in found) >= 148
 
 
-@pytest.mark.parametrize(
-    ("model", "published", "layout", "micro_batch", "recompute"),
-    [
-        ("llama-3.1-8b", 6667, Layout(data=8), 2, "selective"),
-        ("llama-3.1-8b", 6514, Layout(data=128), 2, "selective"),
-        ("llama-3-70b", 597.3, Layout(data=32, tensor=8), 16, "full"),
-        ("llama-3.1-8b", 4378, Layout(data=8, tensor=8), 12, "selective"),
-    ],
-)
-def test_forecasts_hold_for_runs_that_nothing_was_fitted_to(
-    model: str, published: float, layout: Layout, micro_batch: int, recompute: Recompute
-) -> None:
-    """A17: compiled FSDP with 8,192 tokens, of torchtitan, tokens/s of a GPU (benchmarks/llama3_h100_202412 and
-    asyncTP_llama3_h100_2025-06), other software of other years on H100 that are held at 500 W."""
-    job = Job(software="fsdp", sequence=8192, micro_batch=micro_batch, sharding="fsdp", recompute=recompute)
-    step = step_time(MODELS[model], job, layout, H100_ON_NDR)
-    assert step.tokens_per_s / layout.world == pytest.approx(published, rel=0.10)
+def test_forecasts_of_runs_that_nothing_was_fitted_to() -> None:
+    """A17: of 47 runs of other software and other years, half are within 10 % (60 % is the goal), all but two within
+    25 %, and four of five and more in the printed range. What is off is FP8 of early releases, which was slower."""
+    found = [ratio(run) for run in UNSEEN]
+    assert len(found) == len(rows("unseen")) == 47
+    assert sum(abs(each - 1) <= 0.10 for each in found) >= 24
+    assert sum(abs(each - 1) <= 0.25 for each in found) >= 45
+    assert in_range(UNSEEN) >= 0.85 * len(UNSEEN)
 
 
 def test_published_values_lie_in_the_printed_ranges() -> None:
     """A17: the range says how wrong the forecast may be, for four of five runs and more, and is no wider than that of
     the worst software."""
-    inside = 0
+    assert in_range(RUNS) >= 0.88 * len(RUNS)
     for run in RUNS:
         step = step_time(run.model, run.job, run.layout, run.cluster)
-        low, high = step.seconds_range
-        inside += low <= run.seconds <= high
         assert step.off <= 0.3
         assert "published runs" in step.basis
-    assert inside >= 0.88 * len(RUNS)
 
 
 def test_a_row_counts_the_runs_behind_it() -> None:
@@ -84,7 +76,7 @@ def test_no_published_run_is_refused_for_memory(run: Run) -> None:
 def test_every_run_has_a_source() -> None:
     """Figures only, each with the place where it was printed."""
     known = {row["source"] for row in rows("sources")}
-    assert {row["source"] for row in rows("runs")} == known
+    assert {row["source"] for file in ("runs", "unseen") for row in rows(file)} == known
 
 
 def test_memory_of_a_published_peak() -> None:

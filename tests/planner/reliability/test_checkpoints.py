@@ -93,9 +93,9 @@ def test_no_other_interval_loses_less_than_youngs(pause: float, hours: float, fa
 
 
 def test_effective_part() -> None:
-    """T3.7: 1 - 60/(540 + 60) - (120 + 270)/36000 = 0.889; a queue of 360 s takes another hundredth; never below 0."""
+    """T3.7: 1 - 60/(540 + 60) - (120 + 270)/36000 = 0.889; a wait of 360 s takes another hundredth; never below 0."""
     assert effective_part(60, 540, 10, 120) == pytest.approx(1 - 0.1 - 390 / 36_000)
-    assert effective_part(60, 540, 10, 120, queue_s=360) == pytest.approx(1 - 0.1 - 750 / 36_000)
+    assert effective_part(60, 540, 10, 120 + 360) == pytest.approx(1 - 0.1 - 750 / 36_000)
     assert effective_part(60, 540, 0.01, 120) == 0
 
 

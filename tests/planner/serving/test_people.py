@@ -6,7 +6,7 @@ import pytest
 
 from planner.faces.nodes import page_facts
 from planner.faces.outputs import numbers
-from planner.serving.people import PagePlan, PeoplePlan
+from planner.serving.gateway import PagePlan, PeoplePlan
 from tests.planner.stacks import planned, planned_metal, rules
 
 GATEWAY: dict[str, Any] = {"domain": "llm.example.com", "issuer": {"kind": "private-ca"}, "callers": ["10.0.0.0/8"]}

@@ -58,15 +58,6 @@ def test_switches_change_what_cards_reach() -> None:
     assert parts == pytest.approx([0.225, 0.9])
 
 
-def test_processors_of_a_server() -> None:
-    """T3.4: EPYC processors post more slowly to the network than Xeons."""
-    xeon = cluster_of(planned_metal().pools["training"])
-    epyc = cluster_of(planned_metal({"pools.1.server": "Supermicro AS-8125GS-TNHR"}).pools["training"])
-    assert xeon is not None
-    assert epyc is not None
-    assert (xeon.processor, epyc.processor) == ("intel", "amd")
-
-
 def test_pool_without_gpus_is_no_cluster() -> None:
     """A system pool joins nothing."""
     assert cluster_of(planned().pools["system"]) is None

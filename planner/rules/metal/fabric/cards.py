@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping
 from catalogue.network_types import Link, NicGroup, Switch
 from catalogue.units import gbyte_per_s
 from planner.draft import MetalDraft, metal_rule, metal_warning
-from planner.fabric.cabling import Span
-from planner.fabric.optics import kinds, longest_m
+from planner.fabric.cabling import Span, kinds, longest_m
 from planner.fabric.plan import compute_cards
 from planner.fabric.ports import radix
 from planner.findings import Observation

@@ -15,6 +15,8 @@ from planner.pool_types import MetalPoolPlan
 from planner.rules.metal.fabric.service import ask_of, growth_of, joined
 from planner.storage.limits import in_use
 
+_MOST_PORTS = 4096
+"""What fabric.storagePorts may be."""
 _SUPERPOD = "NVIDIA DGX SuperPOD reference architecture, compute fabric"
 _CAPACITY = "nodes <= units x (ports / 2 - spare); units = ports // rails, with three tiers ports // 2 // rails x ports"
 
@@ -150,7 +152,8 @@ def fabric_storage_ports(draft: MetalDraft) -> Iterable[Observation]:
             path="fabric.storagePorts",
             sentence=f"{lustre.count} object and {lustre.mds_count} metadata servers take {needed} ports of the "
             f"compute fabric, and {there} are kept for storage",
-            remedy=f"set storagePorts to {needed}, or storage.lustre.network to storage",
+            remedy=(f"set storagePorts to {needed}, or " if needed <= _MOST_PORTS else "set ")
+            + "storage.lustre.network to storage",
             inputs={"needed": f"{needed} ports", "kept": f"{there} ports"},
         )
 

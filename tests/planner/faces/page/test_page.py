@@ -387,7 +387,7 @@ def test_the_readmes_picture_is_drawn_from_the_stack_on_metal() -> None:
 
 def colours(scheme: str) -> dict[str, str]:
     """The variables of the light or the dark scheme."""
-    from planner.faces.page.style import COLOURS
+    from planner.faces.page.elements import COLOURS
 
     light, dark = COLOURS.split("@media")
     return dict(re.findall(r"--(\w+): (#\w+)", {"light": light, "dark": dark}[scheme]))

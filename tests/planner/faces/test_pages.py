@@ -1,5 +1,6 @@
-"""The reference of the stack file: every key described, no sentence for a key that there is not (B2 of a newcomer)."""
+"""Pages that are written from the program."""
 
+import csv
 import json
 import re
 from pathlib import Path
@@ -8,11 +9,55 @@ import pytest
 
 from catalogue.instances import INSTANCES
 from catalogue.models import MODELS
-from planner.faces import catalogue_pages, stack_file_page
+from planner.draft import registry
+from planner.faces import catalogue_pages, codes_page, rules_page, stack_file_page
+from planner.faces.sizing_page import LAB, page
+from planner.plan import AwsPlan, plan
+from settings.load import from_sections
+from settings.presets import preset
 from settings.schema import SCHEMA_FILE
 from settings.words import EXAMPLES, WORDS
+from tests.planner.stacks import ROOT, TODAY
 from tests.settings.editor import accepts
-from tests.settings.test_load import ROOT
+
+
+def test_every_code_has_a_meaning() -> None:
+    with (ROOT / "docs" / "reference" / "corrections.csv").open(encoding="utf-8") as file:
+        corrections = {row["id"] for row in csv.DictReader(file)}
+    guards = {code for rule in registry.rules for code in rule.guards}
+    known = {**codes_page.CORRECTIONS, **codes_page.REQUIREMENTS, **codes_page.LIFE}
+    assert [code for code in sorted(corrections | guards) if code.rstrip("0123456789") not in known] == []
+
+
+def test_a_code_leads_to_its_rules_there_and_nowhere_else() -> None:
+    (rule,) = [each for each in registry.rules if each.id == "gang-fits-pool"]
+    lines = codes_page.page().splitlines()
+    for code in rule.guards:
+        (line,) = [each for each in lines if each.startswith(f"| {code} |")]
+        assert "`gang-fits-pool`" in line
+    (row,) = [each for each in rules_page.page().splitlines() if each.startswith("| `gang-fits-pool`")]
+    assert not any(f"| {code}" in row or f", {code}" in row for code in rule.guards)
+
+
+OWNER = {"example": True, "lifecycle": {"owner": "nobody", "costCentre": "none"}}
+
+
+def test_the_lab_of_the_page_is_the_shipped_one() -> None:
+    """C14: machines, capacity, file system and GPUs of the preset, and a price that its own budget allows."""
+    sections = preset(LAB)
+    lines = page().splitlines()
+    (said,) = (line for line in lines if f"preset `{LAB}`" in line)
+    for pool in sections["pools"]:
+        assert f"{pool['count']} {pool['instanceType']} ({pool.get('capacity', 'on-demand')})" in said
+    assert f"{sections['storage']['lustre']['capacityGib']} GiB" in said
+    (row,) = (line.split(" | ") for line in lines if line.startswith("| cloud |"))
+    planned = plan(from_sections({"preset": LAB, **OWNER}), today=TODAY)
+    assert row[2] == str(planned.totals.gpus)
+    assert isinstance(planned, AwsPlan)
+    low, _, high = row[4].partition(" to ")
+    assert float(low) < sections["budget"]["maxHourlyUsd"]
+    assert float(high) > planned.prices.hourly * 0.9
+
 
 SCHEMA = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))["$defs"]
 KEYS = {

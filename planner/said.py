@@ -1,0 +1,24 @@
+"""Sections of the stack file that the plan holds as they are: what stacks know of the settings."""
+
+from settings.alerts import Alerts, OwnThreshold
+from settings.aws import SpendingAlerts
+from settings.aws_storage import SourceBucket
+from settings.external_secrets import ExternalSecret
+from settings.inventory import Controllers, Loki, Sensors, SiteStore
+from settings.monitoring import Receiver
+from settings.pipelines import Pipelines, Upload
+
+__all__ = [
+    "Alerts",
+    "Controllers",
+    "ExternalSecret",
+    "Loki",
+    "OwnThreshold",
+    "Pipelines",
+    "Receiver",
+    "Sensors",
+    "SiteStore",
+    "SourceBucket",
+    "SpendingAlerts",
+    "Upload",
+]
