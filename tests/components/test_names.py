@@ -56,7 +56,7 @@ LIMITS = {
 
 
 def test_names_of_a_stack_with_a_long_name_fill_their_limits() -> None:
-    samples = (aws.SAMPLES | aws_nodes.SAMPLES).values()
+    samples = {**aws.SAMPLES, **aws_nodes.SAMPLES}.values()
     graphs = [run_program(stack_config("dev"), stack=LONG), *(built(make, stack=LONG) for make in samples)]
     for token, limit in LIMITS.items():
         names = [
