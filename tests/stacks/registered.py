@@ -607,6 +607,7 @@ ONLY_PLANNED: Mapping[str, str] = {
     "gates": "what nodes must reach; measured.*.tests are those that are measured in the cluster",
     "measured.*.benchmark": "the words of its trainer, and the rate to expect (test_gate_pairs)",
     "measured.*.pairs.allRounds": "how many rounds would bring all nodes together",
+    "measured.*.plannedS": "what to expect of the gate's duration",
     "measured.*.tests.*.gpus": "the nodes' GPUs, all of which take part",
     "measured.*.tests.*.threshold.expected": "what to expect of a healthy node",
     "monitoring.exporters": "what to expect of what is scraped",
