@@ -204,13 +204,13 @@ def test_the_command_asks_machines_and_then_one_of_them_for_the_fabric(
         asked.append(host.name)
         return script_of(None, None, "ibnetdiscover is not installed")
 
-    monkeypatch.setattr(Ssh, "ask", lambda _, __, host: whole(host))
+    monkeypatch.setattr(Ssh, "ask", lambda _, __, host, ___: whole(host))
     monkeypatch.setattr(Ssh, "run", run)
     assert main(["--stack", "metal"]) == 0
     assert asked == ["dgx-01", "dgx-02", "dgx-03"]
     assert "ibnetdiscover is not installed" in capsys.readouterr().out
 
-    def silent(_: Ssh, __: SitePlan, ___: HostPlan) -> Seen:
+    def silent(*_: object) -> Seen:
         raise UnreadError("it does not answer")
 
     asked.clear()
