@@ -143,7 +143,7 @@ def _rate(rate: float, target: float | None, limits: Limits | None) -> str:
 
 
 def _tb(value: float) -> str:
-    return f"{quantity(round(value, 1))} TB"
+    return f"{quantity(round(value, 1))} TB" if value >= 1 else f"{value * 1000:,.0f} GB"
 
 
 def facility(plan: FacilityPlan) -> RenderableType:

@@ -89,7 +89,7 @@ def _header(name: str, plan: AwsPlan | MetalPlan) -> Iterator[Markup]:
     yield element(
         "ul",
         *(
-            element("li", element("b", quantity(value)), words(key), data_total=key, data_value=value)
+            element("li", element("b", quantity(value)), words(key, value), data_total=key, data_value=value)
             for key, value in totals
         ),
         class_="totals",
