@@ -117,7 +117,10 @@ def _switches(design: FabricDesign) -> str:
 
 
 def storage_facts(plan: StoragePlan) -> Iterator[tuple[str, str | None]]:
-    yield "file system", f"{FILE_SYSTEMS[plan.kind]}{f' over {plan.lnet}' if plan.lnet else ''}, {plan.clients} clients"
+    yield (
+        "file system",
+        f"{FILE_SYSTEMS[plan.kind]}{f' over {plan.lnet}' if plan.lnet else ''}, {counted(plan.clients, 'client')}",
+    )
     yield "capacity", f"{_tb(plan.usable_tb)} usable of {_tb(plan.raw_tb)}, {_tb(plan.needed_tb)} needed"
     yield "reads", _rate(plan.read_gb_per_s, plan.target_read_gb_per_s, plan.read)
     yield "writes", _rate(plan.write_gb_per_s, plan.target_write_gb_per_s, plan.write)
