@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from catalogue.units import SECONDS_PER_MINUTE
-from planner.communication.gates import Gate, Reach
 from planner.communication.thresholds import CARD_LATENCY_US
+from planner.interconnect import Gate, Reach
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 from planner.storage.types import StoragePlan
 from planner.workload_types import PodResources, RunPlan

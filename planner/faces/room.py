@@ -7,11 +7,11 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from catalogue.units import SECONDS_PER_HOUR, SECONDS_PER_MINUTE
-from planner.communication.gates import Gate
 from planner.fabric.design import FabricDesign
 from planner.fabric.plan import FabricPlan, PodPorts
 from planner.faces.layout import facts, quantity, section, table, usd
 from planner.facility.plan import FacilityPlan, RackLine
+from planner.interconnect import Gate
 from planner.monitoring.types import MonitoringPlan
 from planner.networks import NetworkPlan
 from planner.storage.limits import Limits
