@@ -1,6 +1,5 @@
 """Where pods find what stands beside them, on either platform, and what people type to come to a cluster on metal."""
 
-from dataclasses import replace
 
 import pytest
 
@@ -46,7 +45,7 @@ def test_the_object_store_is_reached_at_the_port_of_its_address(endpoint: str, p
     site = planned("everything").site
     assert site
     assert site.object_store
-    store = replace(site.object_store, endpoint=endpoint)
+    store = site.object_store.model_copy(update={"endpoint": endpoint})
     assert metal.connections(site, store).objects.ports == [port]
 
 
