@@ -1,6 +1,5 @@
 """Where pods find what stands beside them, on either platform, and what people type to come to a cluster on metal."""
 
-
 import pytest
 
 from components.platform.network_rules import Reach, internet
