@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from catalogue.units import BYTES_PER_GB, MIB_PER_GIB, SECONDS_PER_MINUTE
-from planner.communication.gates import Gate, Reach
 from planner.communication.group import Collective, bus_factor
 from planner.communication.thresholds import CARD_LATENCY_US, GIB
+from planner.interconnect import Gate, Reach
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 from planner.storage.types import StoragePlan
 from planner.workload_types import PodResources, RunPlan

@@ -10,8 +10,8 @@ from catalogue.whole import Catalogue
 from planner.alike import alike
 from planner.bom import Bom
 from planner.bom_metal import plan_purchase
+from planner.cost.amounts import LIFE_YEARS, OwnedCost, owned, people_for
 from planner.cost.comparison import against_cloud
-from planner.cost.owned import LIFE_YEARS, OwnedCost, owned, people_for
 from planner.draft import MetalDraft
 from planner.fabric.near import switches_above
 from planner.fabric.plan import FabricPlan, plan_fabric

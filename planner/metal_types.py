@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from planner.bom import Bom
+from planner.cost.amounts import OwnedCost
 from planner.cost.comparison import Comparison
-from planner.cost.owned import OwnedCost
 from planner.fabric.near import Above
 from planner.fabric.plan import FabricPlan, on_fabric
 from planner.facility.plan import FacilityPlan

@@ -10,9 +10,8 @@ from monitoring.dashboards.references import (
     ServiceReference,
     StorageReference,
 )
-from planner.communication.gates import Reach
 from planner.communication.group import Collective
-from planner.interconnect import cluster_of
+from planner.interconnect import Reach, cluster_of
 from planner.metal_types import MetalPlan
 from planner.monitoring.types import watches_files
 from planner.pool_types import PoolPlan

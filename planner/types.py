@@ -6,12 +6,12 @@ from typing import Literal
 
 from catalogue.supply import Supply
 from planner.bom import Bom
-from planner.communication.gates import Gate
 from planner.cost.amounts import Prices
 from planner.experiments import ExperimentPlan
 from planner.external_secrets import ExternalSecretsPlan
 from planner.findings import Finding, Severity
 from planner.gating import GatePlan
+from planner.interconnect import Gate
 from planner.keeper import KeeperPlan
 from planner.mlops import DatasetPlan, TrackingPlan
 from planner.monitoring.types import MonitoringPlan

@@ -6,7 +6,7 @@ Sizes, spans and lines are those of the plan's gates. A test reads its result fr
 
 from collections.abc import Iterator
 
-from planner.communication.gates import Gate
+from planner.interconnect import Gate
 from planner.metal_types import MetalPlan
 from planner.slurm_types import NodesPlan, SlurmPlan
 from slurm.containers import measuring

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from catalogue.tiers import Tier
 from catalogue.types import Gpu, Instance, Price, Rate, UsageClass
 from catalogue.units import HOURS_PER_MONTH, HOURS_PER_YEAR
-from planner.cost.amounts import NOTHING, Amount
-from planner.cost.owned import OwnedCost
+from planner.cost.amounts import NOTHING, Amount, OwnedCost
 from planner.cost.stack import Around, stack_prices
 from planner.pool_types import AwsPoolPlan
 

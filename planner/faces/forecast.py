@@ -42,7 +42,8 @@ def forecast_facts(forecast: Forecast) -> Iterator[tuple[str, str | None]]:
     if forecast.failure:
         lost = forecast.failure
         money = f", {usd(lost.usd)} USD" if lost.usd is not None else ""
-        yield "a failure", f"takes {lost.hours * _MINUTE:.0f} min, {lost.gpu_hours:,.0f} GPU hours{money}"
+        gpu_hours = f"{lost.gpu_hours:,.0f}" if lost.gpu_hours >= 10 else quantity(round(lost.gpu_hours, 1))
+        yield "a failure", f"takes {lost.hours * _MINUTE:.0f} min, {gpu_hours} GPU hours{money}"
 
 
 def tier_facts(tiers: Iterable[TierPlan]) -> Iterator[tuple[str, str | None]]:

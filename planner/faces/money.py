@@ -8,9 +8,8 @@ from rich.text import Text
 
 from catalogue.prices import LISTED_REGIONS
 from planner.bom import Bom
-from planner.cost.amounts import Amount, Prices
+from planner.cost.amounts import LIFE_YEARS, Amount, OwnedCost, Prices
 from planner.cost.comparison import Comparison
-from planner.cost.owned import LIFE_YEARS, OwnedCost
 from planner.faces.layout import facts, section, table, usd
 from planner.procurement import Check, QuotaNeed, Status, open_checks
 

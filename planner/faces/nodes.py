@@ -60,7 +60,7 @@ def _further(offers: Offers) -> Iterator[str]:
 
 
 def _offers(pool: PoolPlan) -> Iterator[str]:
-    yield f"{pool.allocatable_cpu_millicores // 1000} cores"
+    yield counted(pool.allocatable_cpu_millicores // 1000, "core")
     yield f"{pool.allocatable_memory_mib // 1024:,} GiB"
     if isinstance(pool, AwsPoolPlan):
         yield f"{pool.max_pods} pods"

@@ -7,11 +7,11 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from catalogue.units import SECONDS_PER_HOUR, SECONDS_PER_MINUTE
-from planner.communication.gates import Gate
 from planner.fabric.design import FabricDesign
 from planner.fabric.plan import FabricPlan, PodPorts
 from planner.faces.layout import facts, quantity, section, table, usd
 from planner.facility.plan import FacilityPlan, RackLine
+from planner.interconnect import Gate
 from planner.monitoring.types import MonitoringPlan
 from planner.networks import NetworkPlan
 from planner.storage.limits import Limits
@@ -118,7 +118,10 @@ def _switches(design: FabricDesign) -> str:
 
 
 def storage_facts(plan: StoragePlan) -> Iterator[tuple[str, str | None]]:
-    yield "file system", f"{FILE_SYSTEMS[plan.kind]}{f' over {plan.lnet}' if plan.lnet else ''}, {plan.clients} clients"
+    yield (
+        "file system",
+        f"{FILE_SYSTEMS[plan.kind]}{f' over {plan.lnet}' if plan.lnet else ''}, {counted(plan.clients, 'client')}",
+    )
     yield "capacity", f"{_tb(plan.usable_tb)} usable of {_tb(plan.raw_tb)}, {_tb(plan.needed_tb)} needed"
     yield "reads", _rate(plan.read_gb_per_s, plan.target_read_gb_per_s, plan.read)
     yield "writes", _rate(plan.write_gb_per_s, plan.target_write_gb_per_s, plan.write)
@@ -144,7 +147,7 @@ def _rate(rate: float, target: float | None, limits: Limits | None) -> str:
 
 
 def _tb(value: float) -> str:
-    return f"{quantity(round(value, 1))} TB"
+    return f"{quantity(round(value, 1))} TB" if value >= 1 else f"{value * 1000:,.0f} GB"
 
 
 def facility(plan: FacilityPlan) -> RenderableType:

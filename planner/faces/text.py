@@ -22,7 +22,7 @@ def plan_text(name: str, plan: AwsPlan | MetalPlan) -> RenderableType:
 
 
 def _parts(name: str, plan: AwsPlan | MetalPlan) -> Iterator[RenderableType]:
-    totals = ", ".join(f"{quantity(value)} {words(key)}" for key, value in asdict(plan.totals).items())
+    totals = ", ".join(f"{quantity(value)} {words(key, value)}" for key, value in asdict(plan.totals).items())
     yield Text(f"{name}: {totals}\n", "bold")
     yield nodes.pools(plan)
     yield from nodes.runs(plan)
@@ -111,8 +111,10 @@ def explanation_text(name: str, explained: Explanation) -> RenderableType:
     return section(explained.rule, *parts)
 
 
-def words(field: str) -> str:
-    return {"gpus": "GPUs", "efa_interfaces": "EFA interfaces"}.get(field, field.replace("_", " "))
+def words(field: str, count: float) -> str:
+    """A total's name as it is said of so many."""
+    several = {"gpus": "GPUs", "efa_interfaces": "EFA interfaces"}.get(field, field.replace("_", " "))
+    return several.removesuffix("s") if count == 1 else several
 
 
 def _shown(value: Value) -> str:

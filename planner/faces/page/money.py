@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from planner.bom import Bom, BomLine
-from planner.cost.amounts import Prices
-from planner.cost.owned import LIFE_YEARS
+from planner.cost.amounts import LIFE_YEARS, Prices
 from planner.faces.layout import quantity, usd
 from planner.faces.money import owned_facts, price_facts
 from planner.faces.page.charts import Axis, Curve, Mark, curves, ranges, short

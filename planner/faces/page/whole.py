@@ -5,7 +5,6 @@ from dataclasses import asdict
 
 from monitoring.dashboards import dashboards
 from monitoring.dashboards.address import PORT_FORWARD, address
-from planner.communication.gates import Gate
 from planner.draft import registry
 from planner.faces import nodes
 from planner.faces.difference import Difference
@@ -38,6 +37,7 @@ from planner.faces.room import (
 )
 from planner.faces.text import difference_headings, difference_rows, difference_title, verdict, words
 from planner.findings import Finding, Severity
+from planner.interconnect import Gate
 from planner.metal_types import MetalPlan
 from planner.pool_types import PoolPlan
 from planner.references import references
@@ -89,7 +89,7 @@ def _header(name: str, plan: AwsPlan | MetalPlan) -> Iterator[Markup]:
     yield element(
         "ul",
         *(
-            element("li", element("b", quantity(value)), words(key), data_total=key, data_value=value)
+            element("li", element("b", quantity(value)), words(key, value), data_total=key, data_value=value)
             for key, value in totals
         ),
         class_="totals",

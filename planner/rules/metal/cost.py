@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from math import ceil
 
 from planner.bom import Part
-from planner.cost.owned import LIFE_YEARS
+from planner.cost.amounts import LIFE_YEARS
 from planner.draft import MetalDraft, metal_rule, metal_warning
 from planner.findings import Observation
 

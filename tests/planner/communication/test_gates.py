@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from catalogue.gpus import A100_80, L40S
-from planner.communication.gates import SIZES_GIB, Gate, Reach, gates_of
 from planner.communication.group import Cluster, Collective, Network
 from planner.communication.thresholds import GIB, Origin, ring_threshold
 from planner.faces.page.whole import page
 from planner.faces.text import plan_text
+from planner.interconnect import SIZES_GIB, Gate, Reach, gates_of
 from tests.planner.communication.groups import CLUSTER, P5, SHARP, nodes
 from tests.planner.faces.page.reading import read
 from tests.planner.faces.test_text import printed

@@ -15,9 +15,8 @@ from catalogue.tiers import TIERS, Tier
 from catalogue.types import PurchasePrice, UsageClass
 from planner.bom import Part
 from planner.bom_metal import amount
-from planner.cost.amounts import Amount, total
+from planner.cost.amounts import Amount, OwnedCost, owned, people_for, total, with_premium
 from planner.cost.comparison import break_even, labs, tier_costs, twin, years
-from planner.cost.owned import OwnedCost, owned, people_for, with_premium
 from planner.cost.stack import Around
 from planner.metal_types import MetalPlan
 from planner.plan import plan
