@@ -25,6 +25,7 @@ class Vpc:
     ec2: Any
     vpc: str = ""
     table: str = ""
+    gateway: str = ""
     subnets: dict[str, str] = field(default_factory=dict)
 
     def named(self, **more: Any) -> dict[str, Any]:
@@ -58,6 +59,8 @@ def vpc_in(ec2: Any) -> Vpc:
         made.subnets[f"{kind}-{zone}"] = subnet["SubnetId"]
     of_vpc = [{"Name": "vpc-id", "Values": [made.vpc]}]
     made.table = ec2.describe_route_tables(Filters=of_vpc)["RouteTables"][0]["RouteTableId"]
+    made.gateway = ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
+    ec2.attach_internet_gateway(InternetGatewayId=made.gateway, VpcId=made.vpc)
     address = ec2.allocate_address(Domain="vpc")["AllocationId"]
     nat = ec2.create_nat_gateway(SubnetId=made.subnets["node-use2-az1"], AllocationId=address)["NatGateway"]
     ec2.create_route(RouteTableId=made.table, DestinationCidrBlock="0.0.0.0/0", NatGatewayId=nat["NatGatewayId"])
@@ -140,9 +143,7 @@ def test_no_way_out_and_none_to_s3(examined: Run, vpc: Vpc) -> None:
 
 
 def test_an_internet_gateway_is_no_way_out_of_a_private_subnet(examined: Run, vpc: Vpc) -> None:
-    gateway = vpc.ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
-    vpc.ec2.attach_internet_gateway(InternetGatewayId=gateway, VpcId=vpc.vpc)
-    vpc.ec2.replace_route(RouteTableId=vpc.table, DestinationCidrBlock="0.0.0.0/0", GatewayId=gateway)
+    vpc.ec2.replace_route(RouteTableId=vpc.table, DestinationCidrBlock="0.0.0.0/0", GatewayId=vpc.gateway)
     found = told(examined, vpc)[vpc.subnets["gpu-use2-az1"]]
     assert found.status is Status.FAIL
     assert "nodes without public addresses cannot use" in found.sentence

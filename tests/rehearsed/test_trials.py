@@ -55,7 +55,7 @@ class Pod:
         words += ["-f", REFERENCE_FORMAT]
         for rule in rules:
             words += ["-stop-rule", rule, "-s-earlystop", "stop:6788"]
-        self.collector = collector.run(launch("metrics-logger-and-collector", words))
+        self.collector = collector.Collector(launch("metrics-logger-and-collector", words))
 
     def run(self, steps: int) -> tuple[Exit | None, Exit | None]:
         """How both have ended after so many steps."""

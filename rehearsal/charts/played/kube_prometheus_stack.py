@@ -18,6 +18,7 @@ NAME = "kube-prometheus-stack"
 FULL = f"<<fullname {NAME}>>"
 PROMETHEUS, ALERTMANAGER = On("Prometheus"), On("Alertmanager")
 OPERATOR = On("Deployment", f"{FULL}-operator")
+MONITORS = On("ServiceMonitor")
 _HOOKS = On("ServiceAccount ClusterRole ClusterRoleBinding Role RoleBinding Job", f"{FULL}-admission*")
 _CONFIG = On("Secret", "alertmanager-*")
 
@@ -87,11 +88,11 @@ _CONTROL_PLANE = {
 
 
 def _always(objects: list[Object], _: Order) -> None:
-    labels = {each["metadata"]["name"]: each["spec"]["selector"]["matchLabels"] for each in _monitors(objects)}
+    labels = {each["metadata"]["name"]: each["spec"]["selector"]["matchLabels"] for each in MONITORS.places(objects)}
     for each in On("Service").places(objects):
         if found := labels.get(each["metadata"]["name"]):
             each["metadata"]["labels"] = dict(found)
-    for each in _monitors(objects):
+    for each in MONITORS.places(objects):
         short = each["metadata"]["name"].removeprefix(f"{FULL}-")
         if short in _JOB_LABELS:
             label, job = _JOB_LABELS[short]
@@ -110,10 +111,6 @@ def _always(objects: list[Object], _: Order) -> None:
     for pod in OPERATOR.pod.places(objects):
         pod["volumes"] = [{"name": "tls-secret", "secret": {"secretName": f"{FULL}-admission"}}]
     parts.always(objects)
-
-
-def _monitors(objects: list[Object]) -> Iterator[Object]:
-    return On("ServiceMonitor").places(objects)
 
 
 def _switches() -> Iterator[Switch]:

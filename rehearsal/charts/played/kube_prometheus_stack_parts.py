@@ -43,8 +43,8 @@ def always(objects: list[Object]) -> None:
 
 def switches() -> Iterator[Switch]:
     """Switches of the sub-charts."""
-    yield Switch("grafana.resources", _main("resources"))
-    yield Switch("grafana.sidecar.resources", _beside("resources"))
+    yield Switch("grafana.resources", _grafana("resources", main=True))
+    yield Switch("grafana.sidecar.resources", _grafana("resources", main=False))
     yield from named("grafana", GRAFANA.pod, "nodeSelector tolerations affinity priorityClassName")
     yield from scheduling("kube-state-metrics", STATE_METRICS)
     yield Switch("kube-state-metrics.collectors", _collectors)
@@ -64,24 +64,12 @@ def switches() -> Iterator[Switch]:
     yield Switch("kubelet.serviceMonitor.cAdvisor", _without("/metrics/cadvisor"))
 
 
-def _of_grafana(objects: list[Object], *, main: bool) -> Iterator[Object]:
-    for pod in GRAFANA.pod.places(objects):
-        yield from (each for each in pod["containers"] if (each["name"] == "grafana") is main)
-
-
-def _main(name: str) -> Effect:
+def _grafana(name: str, *, main: bool) -> Effect:
     def effect(objects: list[Object], value: Any, _: Order) -> list[Object]:
-        for container in _of_grafana(objects, main=True):
-            container[name] = value
-        return objects
-
-    return effect
-
-
-def _beside(name: str) -> Effect:
-    def effect(objects: list[Object], value: Any, _: Order) -> list[Object]:
-        for container in _of_grafana(objects, main=False):
-            container[name] = value
+        for pod in GRAFANA.pod.places(objects):
+            for container in pod["containers"]:
+                if (container["name"] == "grafana") is main:
+                    container[name] = value
         return objects
 
     return effect

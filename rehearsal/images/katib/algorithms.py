@@ -126,11 +126,6 @@ def _along(parameter: Mapping[str, Any], part: float) -> str:
     return str(round(value)) if parameter["parameterType"] == "int" else repr(value)
 
 
-def early_stopping(launch: Launch) -> Program:
-    """The service that ends trials early."""
-    return Median(launch)
-
-
 class Median(Answering):
     """Compares with the mean of the first values of trials that succeeded, which it calls the median."""
 

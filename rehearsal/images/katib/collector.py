@@ -19,13 +19,8 @@ MARK = "main.pid"
 """Where the shell of the main container says so; its number is not known here."""
 
 
-def run(launch: Launch) -> Program:
-    """Works until the main process has ended, and then a moment."""
-    return Collector(launch)
-
-
 class Collector(Program):
-    """Looks at the log time and again."""
+    """Looks at the log time and again until the main process has ended, and then works a moment."""
 
     def __init__(self, launch: Launch) -> None:
         self._launch = launch

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rehearsal.images.katib.hooks import labels_of_trial
-from rehearsal.images.katib.objects import API, Object, has, marked, name_of, namespace_of, owned
+from rehearsal.images.katib.objects import API, Object, has, marked, name_of, namespace_of, owned, tell
 from rehearsal.images.katib.observed import objective_value
 from rehearsal.kube.client import ApiError, Kube
 from rehearsal.kubelet.nodeobject import now
@@ -50,7 +50,7 @@ class Experiments:
         status = experiment.get("status") or {}
         if not has(experiment, "Created"):
             made = {"startTime": now(), **status}
-            self._tell(experiment, marked(made, "Created", "ExperimentCreated", "Experiment is created"))
+            tell(self._kube, experiment, marked(made, "Created", "ExperimentCreated", "Experiment is created"))
             return
         if has(experiment, "Succeeded", "Failed"):
             if experiment["spec"]["resumePolicy"] == "Never":
@@ -63,7 +63,7 @@ class Experiments:
         if not has({"status": status}, "Succeeded", "Failed"):
             status = self._more(experiment, trials, status)
         if status != experiment.get("status"):
-            self._tell(experiment, status)
+            tell(self._kube, experiment, status)
 
     def _trials(self, experiment: Object) -> list[Object]:
         selector = ",".join(f"{key}={value}" for key, value in labels_of_trial(experiment).items())
@@ -110,14 +110,6 @@ class Experiments:
             ended = marked(found.get("status") or {}, "Succeeded", "ExperimentSucceeded", "Suggestion is succeeded")
             where = (API, "Suggestion", name_of(found), namespace_of(found))
             self._kube.patch(*where, {"status": {"conditions": ended["conditions"]}}, "status")
-
-    def _tell(self, experiment: Object, status: Object) -> None:
-        body = {"metadata": {"resourceVersion": experiment["metadata"]["resourceVersion"]}, "status": status}
-        try:
-            self._kube.patch(API, "Experiment", name_of(experiment), namespace_of(experiment), body, "status")
-        except ApiError as error:
-            if error.code not in (404, 409):
-                raise
 
 
 def to_add(spec: Mapping[str, Any], status: Mapping[str, Any]) -> int:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from rehearsal.kube.client import ApiError, Kube
 from rehearsal.kubelet.nodeobject import now
 
 Object = dict[str, Any]
@@ -51,6 +52,16 @@ def marked(status: Object, kind: str, why: str, message: str, *, true: bool = Tr
     made = {"type": kind, "status": "True" if true else "False", "reason": why, "message": message}
     made |= {"lastUpdateTime": stamp, "lastTransitionTime": stamp}
     return {**status, "conditions": [*kept, made]}
+
+
+def tell(kube: Kube, obj: Object, status: Object) -> None:
+    """Writes an object's status; one that has changed since, or is gone, is looked at again."""
+    body = {"metadata": {"resourceVersion": obj["metadata"]["resourceVersion"]}, "status": status}
+    try:
+        kube.patch(API, obj["kind"], name_of(obj), namespace_of(obj), body, "status")
+    except ApiError as error:
+        if error.code not in (404, 409):
+            raise
 
 
 def owned(obj: Object, owner: Mapping[str, Any]) -> Object:

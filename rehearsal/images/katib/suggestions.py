@@ -16,8 +16,9 @@ from rehearsal.images.katib.objects import (
     name_of,
     namespace_of,
     owned,
+    tell,
 )
-from rehearsal.kube.client import ApiError, Kube
+from rehearsal.kube.client import Kube
 from rehearsal.kubelet.nodeobject import now
 
 PORT, STOPPING_PORT = 6789, 6788
@@ -52,11 +53,11 @@ class Suggestions:
             self._clean(suggestion)
         elif not has(suggestion, "Created"):
             made = {"startTime": now(), **status}
-            self._tell(suggestion, marked(made, "Created", "SuggestionCreated", "Suggestion is created"))
+            tell(self._kube, suggestion, marked(made, "Created", "SuggestionCreated", "Suggestion is created"))
         elif not has(suggestion, "Failed"):
             made = self._looked_after(suggestion, status)
             if made != status:
-                self._tell(suggestion, made)
+                tell(self._kube, suggestion, made)
 
     def _clean(self, suggestion: Object) -> None:
         where = {"name": service_of(suggestion), "namespace": namespace_of(suggestion)}
@@ -113,14 +114,6 @@ class Suggestions:
 
     def _ask(self, suggestion: Object, port: int, method: str, message: Mapping[str, Any]) -> dict[str, Any]:
         return call(self._proxy, address(suggestion, port), method, message)
-
-    def _tell(self, suggestion: Object, status: Object) -> None:
-        body = {"metadata": {"resourceVersion": suggestion["metadata"]["resourceVersion"]}, "status": status}
-        try:
-            self._kube.patch(API, "Suggestion", name_of(suggestion), namespace_of(suggestion), body, "status")
-        except ApiError as error:
-            if error.code not in (404, 409):
-                raise
 
 
 def _suffix(number: int) -> str:

@@ -4,9 +4,9 @@ import re
 from typing import Any
 
 from rehearsal.images.katib.asking import RefusedError, call
-from rehearsal.images.katib.objects import API, Object, has, marked, name_of, namespace_of, owned
+from rehearsal.images.katib.objects import API, Object, has, marked, name_of, namespace_of, owned, tell
 from rehearsal.images.katib.observed import objective_value, observation
-from rehearsal.kube.client import ApiError, Kube
+from rehearsal.kube.client import Kube
 from rehearsal.kubelet.nodeobject import now
 
 FINALIZER = "clean-metrics-in-db"
@@ -46,7 +46,7 @@ class Trials:
         status = trial.get("status") or {}
         if not has(trial, "Created"):
             made = marked({"startTime": now(), **status}, "Created", "TrialCreated", "Trial is created")
-            self._tell(trial, made)
+            tell(self._kube, trial, made)
             return
         job = self._job(trial)
         ended = has(trial, "Succeeded", "Failed", "EarlyStopped", "MetricsUnavailable")
@@ -62,7 +62,7 @@ class Trials:
             status = {**status, "observation": seen}
         told = judged({**trial, "status": status}, condition, message)
         if told != trial.get("status"):
-            self._tell(trial, told)
+            tell(self._kube, trial, told)
 
     def _job(self, trial: Object) -> Object | None:
         """The trial's job, made if need be; deleted, in the foreground, when the trial has ended (reconcileJob)."""
@@ -87,15 +87,6 @@ class Trials:
             return None
         pairs = [(str(name), str(value)) for name, value in log]
         return observation(pairs, trial["spec"]["objective"]["metricStrategies"]) if pairs else None
-
-    def _tell(self, trial: Object, status: Object) -> None:
-        """A trial that has changed since is looked at again."""
-        body = {"metadata": {"resourceVersion": trial["metadata"]["resourceVersion"]}, "status": status}
-        try:
-            self._kube.patch(API, "Trial", name_of(trial), namespace_of(trial), body, "status")
-        except ApiError as error:
-            if error.code not in (404, 409):
-                raise
 
 
 def job_status(trial: Object, job: Object) -> tuple[str | None, str]:

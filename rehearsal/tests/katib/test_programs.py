@@ -242,7 +242,7 @@ def test_early_stopping_compares_with_the_mean_of_first_values_and_marks_the_tri
     api = Api()
     logs = {"a": [["loss", "4"], ["loss", "2"], ["loss", "0"]], "b": [["loss", "8"], ["loss", "6"], ["loss", "0"]]}
     monkeypatch.setattr(algorithms, "call", lambda _, __, ___, asked: {"log": logs[asked["trial"]]})
-    median = algorithms.early_stopping(Started(tmp_path, monkeypatch, api).launch("median:1", []))
+    median = algorithms.Median(Started(tmp_path, monkeypatch, api).launch("median:1", []))
     assert isinstance(median, algorithms.Median)
     settings = [{"name": "min_trials_required", "value": "2"}, {"name": "start_step", "value": "2"}]
     spec = {**experiment()["spec"], "earlyStopping": {"algorithmSettings": settings}}

@@ -66,28 +66,17 @@ class Stack:
 
     def check(self, token: str, name: str, inputs: dict[str, Any], secrets: Collection[Path] = ()) -> Any:
         known = self.state.get(name)
-        request = provider_pb2.CheckRequest(
-            urn=self._urn(token, name),
-            type=token,
-            name=name,
-            olds=known.inputs if known else None,
-            news=encode(inputs, secrets),
-            randomSeed=b"seed",
-        )
-        return self.plugin.Check(request, Context())
+        sent: dict[str, Any] = {
+            "olds": known.inputs if known else None,
+            "news": encode(inputs, secrets),
+            "randomSeed": b"seed",
+        }
+        return self.plugin.Check(provider_pb2.CheckRequest(**_named(token, name), **sent), Context())
 
     def diff(self, token: str, name: str, inputs: Struct, ignore: Collection[str] = ()) -> Any:
         known = self.state[name]
-        request = provider_pb2.DiffRequest(
-            id=known.id,
-            urn=self._urn(token, name),
-            type=token,
-            name=name,
-            olds=known.properties,
-            old_inputs=known.inputs,
-            news=inputs,
-            ignoreChanges=list(ignore),
-        )
+        old: dict[str, Any] = {"id": known.id, "olds": known.properties, "old_inputs": known.inputs}
+        request = provider_pb2.DiffRequest(**_named(token, name), **old, news=inputs, ignoreChanges=list(ignore))
         return self.plugin.Diff(request, Context())
 
     def preview(self, token: str, name: str, inputs: dict[str, Any], secrets: Collection[Path] = ()) -> dict[str, Any]:
@@ -96,9 +85,7 @@ class Stack:
         assert not checked.failures, checked.failures
         known = self.state.get(name)
         if known is None:
-            request = provider_pb2.CreateRequest(
-                urn=self._urn(token, name), type=token, name=name, properties=checked.inputs, preview=True
-            )
+            request = provider_pb2.CreateRequest(**_named(token, name), properties=checked.inputs, preview=True)
             return decode(self.plugin.Create(request, Context()).properties)[0]
         return decode(self._update(known, name, checked.inputs, 0, preview=True))[0]
 
@@ -134,16 +121,9 @@ class Stack:
     def refresh(self, name: str) -> dict[str, Any] | None:
         """Reads one resource into the state; its inputs as the cluster has them, None if it is gone."""
         known = self.state[name]
-        request = provider_pb2.ReadRequest(
-            id=known.id,
-            urn=self._urn(known.token, name),
-            type=known.token,
-            name=name,
-            inputs=known.inputs,
-            properties=known.properties,
-        )
+        old: dict[str, Any] = {"id": known.id, "inputs": known.inputs, "properties": known.properties}
         try:
-            read = self.plugin.Read(request, Context())
+            read = self.plugin.Read(provider_pb2.ReadRequest(**_named(known.token, name), **old), Context())
         except Aborted as error:
             if error.failed is None:
                 raise
@@ -165,9 +145,7 @@ class Stack:
             self.delete(name)
 
     def _create(self, token: str, name: str, inputs: Struct, timeout: float) -> None:
-        request = provider_pb2.CreateRequest(
-            urn=self._urn(token, name), type=token, name=name, properties=inputs, timeout=timeout
-        )
+        request = provider_pb2.CreateRequest(**_named(token, name), properties=inputs, timeout=timeout)
         try:
             made = self.plugin.Create(request, Context())
         except Aborted as error:
@@ -180,31 +158,15 @@ class Stack:
     def _update(
         self, known: Resource, name: str, inputs: Struct, timeout: float, preview: bool = False, ignore: Any = ()
     ) -> Any:
-        request = provider_pb2.UpdateRequest(
-            id=known.id,
-            urn=self._urn(known.token, name),
-            type=known.token,
-            name=name,
-            olds=known.properties,
-            old_inputs=known.inputs,
-            news=inputs,
-            timeout=timeout,
-            preview=preview,
-            ignoreChanges=list(ignore),
-        )
+        old: dict[str, Any] = {"id": known.id, "olds": known.properties, "old_inputs": known.inputs}
+        wanted: dict[str, Any] = {"news": inputs, "timeout": timeout, "preview": preview, "ignoreChanges": list(ignore)}
+        request = provider_pb2.UpdateRequest(**_named(known.token, name), **old, **wanted)
         return self.plugin.Update(request, Context()).properties
 
     def _delete(self, known: Resource, name: str, timeout: float = 30) -> None:
-        request = provider_pb2.DeleteRequest(
-            id=known.id,
-            urn=self._urn(known.token, name),
-            type=known.token,
-            name=name,
-            properties=known.properties,
-            old_inputs=known.inputs,
-            timeout=timeout,
-        )
-        self.plugin.Delete(request, Context())
+        old: dict[str, Any] = {"id": known.id, "properties": known.properties, "old_inputs": known.inputs}
+        self.plugin.Delete(provider_pb2.DeleteRequest(**_named(known.token, name), **old, timeout=timeout), Context())
 
-    def _urn(self, token: str, name: str) -> str:
-        return f"{PREFIX}{token}::{name}"
+
+def _named(token: str, name: str) -> dict[str, Any]:
+    return {"urn": f"{PREFIX}{token}::{name}", "type": token, "name": name}

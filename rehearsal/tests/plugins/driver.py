@@ -61,16 +61,12 @@ class Driver:
         seed: bytes = SEED,
     ) -> Any:
         """The checked inputs; raises RefusalError."""
-        answer = self.stub.Check(
-            provider_pb2.CheckRequest(
-                urn=_urn(type, name),
-                olds=old.inputs if old else None,
-                news=encode(inputs, secrets),
-                randomSeed=seed + name.encode(),
-                name=name,
-                type=type,
-            )
-        )
+        sent = {
+            "olds": old.inputs if old else None,
+            "news": encode(inputs, secrets),
+            "randomSeed": seed + name.encode(),
+        }
+        answer = self.stub.Check(provider_pb2.CheckRequest(**_named(type, name), **sent))
         if answer.failures:
             raise RefusalError({failure.property: failure.reason for failure in answer.failures})
         return answer.inputs
@@ -78,10 +74,7 @@ class Driver:
     def preview(self, type: str, name: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The outputs that a create would have."""
         checked = self.check(type, name, inputs)
-        request = provider_pb2.CreateRequest(
-            urn=_urn(type, name), properties=checked, preview=True, name=name, type=type
-        )
-        answer = self.stub.Create(request)
+        answer = self.stub.Create(provider_pb2.CreateRequest(**_named(type, name), properties=checked, preview=True))
         assert not answer.id
         return decode(answer.properties)[0]
 
@@ -90,26 +83,15 @@ class Driver:
     ) -> State:
         """Checks and creates."""
         checked = self.check(type, name, inputs, secrets=secrets)
-        answer = self.stub.Create(
-            provider_pb2.CreateRequest(urn=_urn(type, name), properties=checked, timeout=timeout, name=name, type=type)
-        )
+        answer = self.stub.Create(provider_pb2.CreateRequest(**_named(type, name), properties=checked, timeout=timeout))
         assert answer.id
         return self._state(State(type, name, checked, answer.id), answer.properties)
 
     def diff(self, state: State, inputs: Mapping[str, Any] | Any) -> Any:
         """Check against the state, then Diff."""
         checked = self.check(state.type, state.name, inputs, state) if isinstance(inputs, dict) else inputs
-        return self.stub.Diff(
-            provider_pb2.DiffRequest(
-                id=state.id,
-                urn=_urn(state.type, state.name),
-                olds=state.struct,
-                news=checked,
-                old_inputs=state.inputs,
-                name=state.name,
-                type=state.type,
-            )
-        )
+        known: dict[str, Any] = {"olds": state.struct, "old_inputs": state.inputs}
+        return self.stub.Diff(provider_pb2.DiffRequest(**_kept(state), **known, news=checked))
 
     def update(
         self,
@@ -122,33 +104,14 @@ class Driver:
     ) -> State:
         """Checks and updates; in a preview the outputs are what they would be."""
         checked = self.check(state.type, state.name, inputs, state, secrets)
-        answer = self.stub.Update(
-            provider_pb2.UpdateRequest(
-                id=state.id,
-                urn=_urn(state.type, state.name),
-                olds=state.struct,
-                news=checked,
-                old_inputs=state.inputs,
-                timeout=timeout,
-                preview=preview,
-                name=state.name,
-                type=state.type,
-            )
-        )
+        sent: dict[str, Any] = {"olds": state.struct, "old_inputs": state.inputs, "news": checked, "timeout": timeout}
+        answer = self.stub.Update(provider_pb2.UpdateRequest(**_kept(state), **sent, preview=preview))
         return self._state(State(state.type, state.name, checked, state.id), answer.properties)
 
     def read(self, state: State) -> State | None:
         """What refresh does: None if the object is gone."""
-        answer = self.stub.Read(
-            provider_pb2.ReadRequest(
-                id=state.id,
-                urn=_urn(state.type, state.name),
-                properties=state.struct,
-                inputs=state.inputs,
-                name=state.name,
-                type=state.type,
-            )
-        )
+        known: dict[str, Any] = {"properties": state.struct, "inputs": state.inputs}
+        answer = self.stub.Read(provider_pb2.ReadRequest(**_kept(state), **known))
         if not answer.id:
             return None
         return self._state(State(state.type, state.name, answer.inputs, answer.id), answer.properties)
@@ -159,17 +122,8 @@ class Driver:
 
     def delete(self, state: State, timeout: float = 0) -> None:
         """Delete."""
-        self.stub.Delete(
-            provider_pb2.DeleteRequest(
-                id=state.id,
-                urn=_urn(state.type, state.name),
-                properties=state.struct,
-                old_inputs=state.inputs,
-                timeout=timeout,
-                name=state.name,
-                type=state.type,
-            )
-        )
+        known: dict[str, Any] = {"properties": state.struct, "old_inputs": state.inputs}
+        self.stub.Delete(provider_pb2.DeleteRequest(**_kept(state), **known, timeout=timeout))
 
     def invoke(self, token: str, **arguments: Any) -> dict[str, Any]:
         """Invoke."""
@@ -197,7 +151,7 @@ def driven(plugin: Plugin) -> Iterator[Driver]:
         server.stop(None)
 
 
-def changed(diff: Any) -> dict[str, str]:
+def changed(diff: Any) -> dict[str, Any]:
     """Changed property paths of a diff -> kind."""
     kinds = provider_pb2.PropertyDiff.Kind
     return {path: kinds.Name(entry.kind).lower() for path, entry in diff.detailedDiff.items()}
@@ -227,5 +181,9 @@ def _clear(value: Any, text: str) -> bool:
     return kind == "string_value" and text in value.string_value
 
 
-def _urn(type: str, name: str) -> str:
-    return f"urn:pulumi:test::project::{type}::{name}"
+def _named(type: str, name: str) -> dict[str, Any]:
+    return {"urn": f"urn:pulumi:test::project::{type}::{name}", "type": type, "name": name}
+
+
+def _kept(state: State) -> dict[str, Any]:
+    return {"id": state.id, **_named(state.type, state.name)}
