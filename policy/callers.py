@@ -40,10 +40,7 @@ def policies_leave_the_api(graph: Graph) -> Iterator[Finding]:
             for pod, port in _behind(graph, service, asked.get("port", 443)) if service else ():
                 rules = allowed(meaning(graph, pod), "Ingress")
                 if rules is not None and not any(_from_outside(each) and _open_at(each, pod, port) for each in rules):
-                    yield (
-                        pod.owner,
-                        f"serves the webhook {given.get('name')} but is closed to the API server at {port}",
-                    )
+                    yield pod.owner, f"serves the webhook {given.get('name')} but is closed to the API server at {port}"
     bound = _bound(graph)
     for pod in pods(graph):
         if (pod.namespace, pod.spec.get("serviceAccountName")) in bound:

@@ -127,10 +127,7 @@ def rollouts_have_room(graph: Graph) -> Iterator[Finding]:
         needed = amount(pod, GPU) * (copies + more)
         if fitting and len(known) == len(fitting) and not fewer and needed > room:
             names = ", ".join(pool.group.name for pool in fitting)
-            yield (
-                pod.owner,
-                f"updates with {needed} GPUs at once, and {names} have {room}: the new pod never starts",
-            )
+            yield pod.owner, f"updates with {needed} GPUs at once, and {names} have {room}: the new pod never starts"
 
 
 def _share(value: Any, copies: int, *, up: bool) -> int:

@@ -58,10 +58,7 @@ def processes_share_memory(graph: Graph) -> Iterator[Finding]:
             gpus = str(((container.get("resources") or {}).get("limits") or {}).get(GPU, 0))
             mounts = [each.get("mountPath", "").rstrip("/") for each in container.get("volumeMounts") or []]
             if gpus.isdigit() and int(gpus) > 1 and SHARED_MEMORY not in mounts and not pod.spec.get("hostIPC"):
-                yield (
-                    pod.owner,
-                    f"has {gpus} GPUs in {container.get('name')} and 64 MiB of shared memory",
-                )
+                yield pod.owner, f"has {gpus} GPUs in {container.get('name')} and 64 MiB of shared memory"
             if gpus.isdigit() and int(gpus) > 1 and SHARED_MEMORY in mounts:
                 name = (container.get("volumeMounts") or [])[mounts.index(SHARED_MEMORY)].get("name")
                 on_disk = [each for each in pod.spec.get("volumes") or [] if each.get("name") == name]

@@ -109,10 +109,7 @@ def _volcano(each: Resource) -> Iterator[Finding]:
     tasks = [task.get("name") for task in spec.get("tasks") or []]
     options = dict(word.lstrip("-").partition("=")[::2] for word in plugins.get("pytorch") or [])
     if "pytorch" in plugins and options.get("master", "master") not in tasks:
-        yield (
-            each.name,
-            f"has no task {options.get('master', 'master')}, which its pytorch plugin looks for",
-        )
+        yield each.name, f"has no task {options.get('master', 'master')}, which its pytorch plugin looks for"
     if spec.get("schedulerName", "volcano") != "volcano":
         yield each.name, f"is a Volcano Job scheduled by {spec['schedulerName']}; write schedulerName: volcano"
 

@@ -119,10 +119,7 @@ def policies_leave_dns(graph: Graph) -> Iterator[Finding]:
             if any(
                 not _resolves(graph, namespace_of(each), allowed(found, "Egress") or [], protocol) for found in groups
             ):
-                yield (
-                    each.name,
-                    (f"restricts egress without {protocol} port 53 to kube-system: names cannot be resolved"),
-                )
+                yield each.name, f"restricts egress without {protocol} port 53 to kube-system: names cannot be resolved"
 
 
 @rule(

@@ -87,10 +87,7 @@ def operators_form_gangs(graph: Graph) -> Iterator[Finding]:
                 )
             for each in asking:
                 if given and "default-scheduler" in _named_schedulers(each):
-                    yield (
-                        each.name,
-                        f"leaves pods to default-scheduler while its operator forms gangs for {given}",
-                    )
+                    yield each.name, f"leaves pods to default-scheduler while its operator forms gangs for {given}"
                 if given and (others := _schedulers(each) - {given}):
                     yield (
                         each.name,

@@ -116,10 +116,7 @@ def claims_fit_their_volumes(graph: Graph) -> Iterator[Finding]:
         if csi.get("driver") == "fsx.csi.aws.com" and (
             missing := [field for field in FIELDS_OF_FSX if not (csi.get("volumeAttributes") or {}).get(field)]
         ):
-            yield (
-                volume.name,
-                f"has no {', '.join(missing)} among its volumeAttributes, which the FSx driver needs",
-            )
+            yield volume.name, f"has no {', '.join(missing)} among its volumeAttributes, which the FSx driver needs"
 
 
 def _mismatches(claim: Resource, volume: Resource, default: Resource | None) -> Iterator[Finding]:

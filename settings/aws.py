@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from settings.aws_network import VpcNetwork
 from settings.monitoring import LogDays
 from settings.pod_range import beside
-from settings.sections import Path, Section, SectionError
+from settings.sections import Path, Section, SectionError, repeated
 from settings.types import (
     SERVICE_CIDR,
     AccountId,
@@ -77,14 +77,11 @@ class Aws(Section):
     def _zones_belong_together(self) -> Self:
         problems: list[tuple[Path, str]] = []
         prefix = zone_prefix(self.region)
+        problems += repeated(self.zones, "{} is named twice; name each zone once", "zones")
+        problems += repeated(self.public_access_cidrs, "{} is named twice; name each network once", "publicAccessCidrs")
         for index, zone in enumerate(self.zones):
-            if zone in self.zones[:index]:
-                problems.append((("zones", index), f"{zone} is named twice; name each zone once"))
-            elif not zone.startswith(f"{prefix}-"):
+            if zone not in self.zones[:index] and not zone.startswith(f"{prefix}-"):
                 problems.append((("zones", index), f"{zone} is not in {self.region}; its zones are {prefix}-az1, ..."))
-        for index, cidr in enumerate(self.public_access_cidrs):
-            if cidr in self.public_access_cidrs[:index]:
-                problems.append((("publicAccessCidrs", index), f"{cidr} is named twice; name each network once"))
         if self.gpu_zone not in self.zones:
             problems.append((("gpuZone",), f"{self.gpu_zone} is not one of zones; name it there too"))
         problems += self._in_the_existing_vpc()

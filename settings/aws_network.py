@@ -6,10 +6,10 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from catalogue.endpoints import ENDPOINTS
-from settings.endpoint_names import EndpointName
+from settings.endpoint_names import TWICE, EndpointName
 from settings.existing_vpc import ExistingVpc
 from settings.monitoring import LogDays
-from settings.sections import Path, Section, SectionError
+from settings.sections import Path, Section, SectionError, repeated
 from settings.types import Cidr
 
 
@@ -53,10 +53,7 @@ class VpcNetwork(Section):
 
     @model_validator(mode="after")
     def _endpoints_once(self) -> Self:
-        problems: list[tuple[Path, str]] = []
-        for index, each in enumerate(self.endpoints):
-            if each in self.endpoints[:index]:
-                problems.append((("endpoints", index), f"{each} is named twice; name each service once"))
+        problems: list[tuple[Path, str]] = list(repeated(self.endpoints, TWICE, "endpoints"))
         if self.endpoints_per_zone and not self.endpoints:
             problems.append((("endpointsPerZone",), "there are no endpoints; list some, or remove the key"))
         problems += self._beside_the_existing()

@@ -9,7 +9,7 @@ from settings.capacity_reservation import CapacityReservation
 from settings.karpenter import Karpenter
 from settings.pools import Pool
 from settings.sandbox import Sandbox, wrong_place
-from settings.sections import Path, Section, SectionError
+from settings.sections import Path, Section, SectionError, repeated
 from settings.spot import Spot
 from settings.types import (
     AmiId,
@@ -122,9 +122,7 @@ class AwsPool(Pool):
     def _shares(self) -> Iterator[tuple[Path, str]]:
         """Several blocks are different ones, and hold all nodes of the pool between them."""
         ids = [each.id for each in self.reservations]
-        for index, own in enumerate(ids):
-            if own in ids[:index]:
-                yield ("reservations", index, "id"), f"{own} is named twice; name each block once"
+        yield from repeated(ids, "{} is named twice; name each block once", "reservations", key="id")
         together = sum(each.count for each in self.reservations)
         if self.reservations and together != self.count:
             yield ("reservations",), f"the blocks hold {together} nodes and count is {self.count}; make them equal"

@@ -18,3 +18,4 @@ def _endpoint(value: str) -> str:
 
 
 EndpointName = Annotated[str, AfterValidator(_endpoint)]
+TWICE = "{} is named twice; name each service once"

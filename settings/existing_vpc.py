@@ -6,8 +6,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from settings.endpoint_names import EndpointName
-from settings.sections import Path, Section, SectionError
+from settings.endpoint_names import TWICE, EndpointName
+from settings.sections import Path, Section, SectionError, repeated
 from settings.types import Matching, PrivateCidr, ZoneId
 
 NODES_STAND = ("control-plane", "system")
@@ -76,9 +76,7 @@ class ExistingVpc(Section):
             if index and (other != each.id or any(each == one for one in self.subnets[:index])):
                 sentence = f"{each.zone} has its {each.role} subnet already, {other}"
                 yield ("subnets", index, "role"), f"{sentence}; name one for each role and zone"
-        for index, service in enumerate(self.endpoints):
-            if service in self.endpoints[:index]:
-                yield ("endpoints", index), f"{service} is named twice; name each service once"
+        yield from repeated(self.endpoints, TWICE, "endpoints")
 
     def _overlapping(self) -> Iterator[tuple[Path, str]]:
         for index, each in enumerate(self.subnets):

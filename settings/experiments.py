@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from settings.secrets import TRIAL_DATABASE, SecretKey
-from settings.sections import Path, Section, SectionError
+from settings.sections import Path, Section, SectionError, repeated
 from settings.types import Matching, Name
 
 Scale = Literal["linear", "log"]
@@ -91,9 +91,8 @@ class Parameter(Section):
         if len(said) > 1:
             raise SectionError([((said[1],), f"is set as well as {said[0]}; keep one of them")])
         listed = self.numbers or self.words or ()
-        twice = [index for index, each in enumerate(listed) if each in listed[:index]]
-        if twice:
-            raise SectionError([((said[0], twice[0]), f"{listed[twice[0]]} is listed twice; remove one")])
+        if twice := list(repeated(listed, "{} is listed twice; remove one", said[0])):
+            raise SectionError(twice[:1])
         return self
 
 
@@ -192,12 +191,7 @@ class Experiment(Section):
     @model_validator(mode="after")
     def _parameters_have_names_of_their_own(self) -> Self:
         names = [each.name for each in self.parameters]
-        twice = [
-            (("parameters", index, "name"), f"{name} is listed twice; keep one")
-            for index, name in enumerate(names)
-            if name in names[:index]
-        ]
-        if twice:
+        if twice := list(repeated(names, "{} is listed twice; keep one", "parameters", key="name")):
             raise SectionError(twice)
         return self
 

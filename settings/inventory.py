@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from settings.ranges import MOST_HOSTS, Addresses, HostNames, RackNames, members
 from settings.secrets import CONTROLLER_SENSORS, SecretKey
-from settings.sections import Path, Section, SectionError
+from settings.sections import Path, Section, SectionError, repeated
 from settings.switches import Switches, SwitchMember
 from settings.types import Cidr, Matching, Name
 
@@ -308,6 +308,12 @@ class Inventory(Section):
     ] = None
     object_store: Annotated[SiteStore | None, Field(description="object store for checkpoints and weights")] = None
     logs: Annotated[Loki | None, Field(description="destination of logs that monitoring.logs collects")] = None
+
+    @model_validator(mode="after")
+    def _asks_each_clock_once(self) -> Self:
+        if twice := list(repeated(self.time_servers, "{} is there twice; name each server once", "timeServers")):
+            raise SectionError(twice)
+        return self
 
     @model_validator(mode="after")
     def _loads_modules_by_one_hand(self) -> Self:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from settings.sections import Path, Section
+from settings.sections import Path, Section, repeated
 
 Kind = Literal["spot", "on-demand"]
 
@@ -35,9 +35,7 @@ class Karpenter(Section):
             what = "a capacity block" if capacity == "capacity-block" else "a capacity reservation"
             sentence = f"starts and terminates nodes with the pods, but {what} is paid for in any case"
             yield ("karpenter",), f"{sentence}; remove karpenter, and set count to the nodes that it holds"
-        for index, kind in enumerate(self.capacities):
-            if kind in self.capacities[:index]:
-                yield ("karpenter", "capacities", index), f"{kind} is named twice; name each way once"
+        yield from repeated(self.capacities, "{} is named twice; name each way once", "karpenter", "capacities")
         if self.capacities and capacity not in self.capacities and capacity != "capacity-block":
             sentence = f"leave out {capacity}, which is the pool's capacity; add it, or change capacity"
             yield ("karpenter", "capacities"), sentence

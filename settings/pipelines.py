@@ -5,7 +5,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from settings.secrets import PIPELINES_DATABASE, SecretKey
-from settings.sections import Section, SectionError
+from settings.sections import Section, SectionError, repeated
 from settings.types import Matching, Name
 
 CompiledFile = Annotated[
@@ -41,15 +41,8 @@ class Pipelines(Section):
 
     @model_validator(mode="after")
     def _each_once(self) -> Self:
-        said: list[tuple[tuple[str | int, ...], str]] = [
-            (("uploads", at, "name"), each.name) for at, each in enumerate(self.uploads)
-        ]
-        said += [(("runs", at), each) for at, each in enumerate(self.runs)]
-        twice = [
-            (where, f"{name} is listed twice; keep one")
-            for at, (where, name) in enumerate(said)
-            if any(other == name and there[0] == where[0] for there, other in said[:at])
-        ]
-        if twice:
+        said = "{} is listed twice; keep one"
+        names = [each.name for each in self.uploads]
+        if twice := [*repeated(names, said, "uploads", key="name"), *repeated(self.runs, said, "runs")]:
             raise SectionError(twice)
         return self

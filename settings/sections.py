@@ -1,7 +1,7 @@
 """What every section of a stack file is: a frozen model that refuses what it does not know."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_origin
 
@@ -23,6 +23,16 @@ class SectionError(ValueError):
     def __init__(self, items: Iterable[tuple[Path, str]]) -> None:
         self.items = tuple(items)
         super().__init__("; ".join(sentence for _, sentence in self.items))
+
+
+def repeated(values: Sequence[object], sentence: str, *at: str, key: str = "") -> Iterator[tuple[Path, str]]:
+    """A problem at each of a list's values that stands there already: below `at`, at its index and the `key` there.
+
+    `{}` in the sentence is the value.
+    """
+    for index, each in enumerate(values):
+        if each in values[:index]:
+            yield (*at, index, *([key] if key else ())), sentence.format(each)
 
 
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")

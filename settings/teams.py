@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from settings.sections import Path, Section, SectionError
+from settings.sections import Path, Section, SectionError, repeated
 from settings.types import Arn, HostPattern, Matching, Name
 
 GroupName = Annotated[
@@ -58,13 +58,8 @@ class Team(Section):
     @model_validator(mode="after")
     def _each_member_once(self) -> Self:
         known = [(each.arn, each.group) for each in self.members]
-        problems: list[tuple[Path, str]] = [
-            (("members", index), "is listed above already; give each member one role in a team")
-            for index, each in enumerate(known)
-            if each in known[:index]
-        ]
-        if problems:
-            raise SectionError(problems)
+        if twice := list(repeated(known, "is listed above already; give each member one role in a team", "members")):
+            raise SectionError(twice)
         return self
 
 

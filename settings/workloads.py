@@ -10,7 +10,7 @@ from settings.follow_ups import FollowUp, name_problems
 from settings.gates import Gates
 from settings.launch import TOPOLOGY_VARIABLE, Elastic, Framework, NumaBinding, Profile, Topology, Variable
 from settings.pipelines import Pipelines
-from settings.sections import Path, Section, SectionError
+from settings.sections import Path, Section, SectionError, repeated
 from settings.tracking import Tracking
 from settings.types import Image, Matching, Name, S3Uri, reserved
 
@@ -269,11 +269,7 @@ class TrainingRun(Section):
         if self.topology is not None and TOPOLOGY_VARIABLE in names:
             said = f"is the file of {TOPOLOGY_VARIABLE}, which nccl sets, too; keep one"
             problems.append((("topology",), said))
-        problems += [
-            (("nccl", index, "name"), f"{name} is set twice; keep one")
-            for index, name in enumerate(names)
-            if name in names[:index]
-        ]
+        problems += repeated(names, "{} is set twice; keep one", "nccl", key="name")
         if problems:
             raise SectionError(problems)
         return self

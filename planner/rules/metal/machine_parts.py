@@ -138,23 +138,6 @@ def _by_path(port: str) -> re.Pattern[str]:
     return re.compile(rf"en{where}p{bus}s{slot}" + (rf"f{function}(np\d+)?$" if function else r"(f0)?(np\d+)?$"))
 
 
-@metal_rule(
-    "F04",
-    formula="each time server is there once",
-    source="chrony.conf(5): server; RFC 8633, section 3.2: one source more for each that may be wrong",
-)
-def time_servers(draft: MetalDraft) -> Iterable[Observation]:
-    """A time server that is written twice tells nothing about the first."""
-    servers = draft.settings.inventory.time_servers if draft.settings.inventory else ()
-    if twice := [each for each, count in Counter(servers).items() if count > 1]:
-        yield Observation(
-            path="inventory.timeServers",
-            sentence=f"{', '.join(twice)} is there twice",
-            remedy="name servers of the site, each once",
-            inputs={"servers": str(len(servers))},
-        )
-
-
 @metal_warning(
     "F04",
     formula="an address is not the only one of timeServers",
