@@ -1,4 +1,4 @@
-"""Trackers for tests: MLflow's own server where MLFLOW_PYTHON names a Python that has it, else its API as documented.
+"""Trackers for tests: MLflow's own server, and its API as documented.
 
 Source of paths, fields, limits and errors: MLflow documentation, REST API (api/2.0/mlflow); what MLflow 3.15 answers
 was compared with the real server.
@@ -17,9 +17,9 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from rehearsal.testing.answering import Asked, Said, answering
+from tests import partners
 
 JSON = {"Content-Type": "application/json"}
-PYTHON = os.environ.get("MLFLOW_PYTHON")
 
 
 def asked(address: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def asked(address: str, path: str, body: Mapping[str, Any] | None = None) -> dic
         data=None if body is None else json.dumps(body).encode(),
         headers={"Content-Type": "application/json"},
     )
-    with urllib.request.urlopen(request, timeout=20) as response:  # noqa: S310
+    with urllib.request.urlopen(request, timeout=60) as response:  # noqa: S310
         found: dict[str, Any] = json.loads(response.read())
         return found
 
@@ -56,17 +56,27 @@ def free_port() -> int:
 
 
 @contextmanager
-def real(place: Path, port: int) -> Iterator[str]:
-    """A server of MLflow's own on a database below `place`."""
-    assert PYTHON is not None
+def real(place: Path, port: int, database: str = "") -> Iterator[str]:
+    """A server of MLflow's own on a database, which lies below `place` unless its address is given."""
     address = f"http://127.0.0.1:{port}"
-    words = [PYTHON, "-m", "mlflow", "server", "--host=127.0.0.1", f"--port={port}", "--workers=1"]
-    words += [f"--backend-store-uri=sqlite:///{place}/mlflow.db", f"--artifacts-destination={place}/artifacts"]
+    words: list[str | Path] = [
+        partners.python("mlflow"),
+        "-m",
+        "mlflow",
+        "server",
+        "--host=127.0.0.1",
+        f"--port={port}",
+        "--workers=1",
+    ]
+    words += [
+        f"--backend-store-uri={database or f'sqlite:///{place}/mlflow.db'}",
+        f"--artifacts-destination={place}/artifacts",
+    ]
     with (place / "server.log").open("w") as log:
         known = {**os.environ, "MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
         process = subprocess.Popen(words, stdout=log, stderr=log, cwd=place, env=known, start_new_session=True)
         try:
-            _answers(address, process, 240)
+            _answers(address, process, 600)
             yield address
         finally:
             # Its workers are of its group, and it keeps nothing that a test looks at later.
