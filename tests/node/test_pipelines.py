@@ -1,6 +1,6 @@
 """The pre-training pipeline on made-up data, every step for real on the CPU (R01, R06, PF02).
 
-What is registered is told MLflow's own server, and its API as documented.
+What is registered is told MLflow's own server.
 """
 
 import hashlib
@@ -93,14 +93,9 @@ class Line:
 
 
 @pytest.fixture(scope="module")
-def tracker(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    real = getattr(request, "param", "") == "mlflow"
-    place, port = tmp_path_factory.mktemp("mlflow"), free_port()
-    with mlflow_servers.real(place, port) if real else mlflow_servers.stand_in(port) as address:
+def tracker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with mlflow_servers.served(tmp_path_factory.mktemp("mlflow"), free_port()) as address:
         yield address
-
-
-TOLD_BOTH = pytest.mark.parametrize("tracker", ["as documented", "mlflow"], indirect=True, scope="module")
 
 
 @pytest.fixture
@@ -119,7 +114,6 @@ def tags(version: dict[str, Any]) -> dict[str, str]:
     return {each["key"]: each["value"] for each in version["tags"]}
 
 
-@TOLD_BOTH
 def test_documents_become_a_registered_model_that_says_where_it_is_from_r06(line: Line) -> None:
     code, said = line.run()
     assert code == 0, said
@@ -165,7 +159,6 @@ def test_training_that_breaks_says_its_last_words_and_goes_on_at_its_saves(line:
     assert "goes on at step 2" in said
 
 
-@TOLD_BOTH
 def test_a_model_that_is_worse_is_kept_and_not_promoted(line: Line, tmp_path: Path) -> None:
     assert line.run()[0] == 0
     first = champion(line)
@@ -184,7 +177,6 @@ def test_a_model_that_is_worse_is_kept_and_not_promoted(line: Line, tmp_path: Pa
     assert champion(line)["version"] == better.facts("registration")["version"] != first["version"]
 
 
-@TOLD_BOTH
 def test_kfps_local_runner_runs_each_step_of_the_compiled_file(line: Line, tmp_path: Path) -> None:
     scripts, compiled = Path(pipeline.__file__).parent, tmp_path / "pipeline.yaml"
 

@@ -1,4 +1,4 @@
-"""What the reference trainer tells MLflow (R05): a real server, and the API as documented."""
+"""What the reference trainer tells MLflow's own server (R05)."""
 
 import json
 import time
@@ -10,21 +10,17 @@ import pytest
 import tracking
 from tracking import Tracker
 
-from tests.node import mlflow_servers
-from tests.node.mlflow_servers import Store, free_port, runs, stand_in, steps
+from tests.node.mlflow_servers import free_port, runs, served, steps
 
 Serve = Callable[[int], AbstractContextManager[str]]
 
 
-@pytest.fixture(params=["as documented", "mlflow"])
-def serve(request: pytest.FixtureRequest, tmp_path: Path) -> Serve:
+@pytest.fixture
+def serve(tmp_path: Path) -> Serve:
     """Starts a tracker on a port; again on the same data."""
-    if request.param == "mlflow":
-        place = tmp_path / "server"
-        place.mkdir()
-        return lambda port: mlflow_servers.real(place, port)
-    store = Store()
-    return lambda port: stand_in(port, store)
+    place = tmp_path / "server"
+    place.mkdir()
+    return lambda port: served(place, port)
 
 
 @pytest.fixture(autouse=True)

@@ -60,7 +60,7 @@ def test_a_lost_database_is_back_as_the_page_says(tmp_path: Path, postgresql: st
         subprocess.run(["psql", "--username=postgres", "--dbname=postgres", *words], check=True, timeout=MINUTES)
 
     def served() -> AbstractContextManager[str]:
-        return mlflow_servers.real(tmp_path, mlflow_servers.free_port(), f"{uri}?host={postgresql}")
+        return mlflow_servers.served(tmp_path, mlflow_servers.free_port(), f"{uri}?host={postgresql}")
 
     page = (Path(__file__).parents[2] / "docs" / "how-to" / "tracking.md").read_text(encoding="utf-8")
     (line,) = [each for each in page.splitlines() if "pg_restore" in each]

