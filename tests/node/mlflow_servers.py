@@ -2,15 +2,15 @@
 
 import json
 import os
-import socket
 import subprocess
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from rehearsal.processes import last_lines
 from tests import partners
 
 
@@ -39,14 +39,6 @@ def steps(address: str, run: Mapping[str, Any], metric: str) -> dict[int, float]
     return {int(each.get("step", 0)): each["value"] for each in asked(address, path)["metrics"]}
 
 
-def free_port() -> int:
-    """A port that nobody has."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        number: int = free.getsockname()[1]
-        return number
-
-
 @contextmanager
 def served(place: Path, port: int, database: str = "") -> Iterator[str]:
     """A server of MLflow's own on a database, which lies below `place` unless its address is given."""
@@ -58,15 +50,16 @@ def served(place: Path, port: int, database: str = "") -> Iterator[str]:
         known = {**os.environ, "MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
         process = subprocess.Popen(words, stdout=log, stderr=log, cwd=place, env=known, start_new_session=True)
         try:
-            _answers(address, process, 600)
+            _answers(address, process, place / "server.log", 600)
             yield address
         finally:
             # Its workers are of its group, and it keeps nothing that a test looks at later.
-            os.killpg(process.pid, 9)
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, 9)
             process.wait(30)
 
 
-def _answers(address: str, process: subprocess.Popen[bytes], seconds: float) -> None:
+def _answers(address: str, process: subprocess.Popen[bytes], log: Path, seconds: float) -> None:
     until = time.monotonic() + seconds
     while time.monotonic() < until and process.poll() is None:
         try:
@@ -74,4 +67,4 @@ def _answers(address: str, process: subprocess.Popen[bytes], seconds: float) -> 
                 return
         except OSError:
             time.sleep(0.2)
-    raise AssertionError("mlflow server did not start")
+    raise AssertionError(f"mlflow server did not start:\n{last_lines(log)}")

@@ -23,9 +23,10 @@ import snapshot
 import steps
 import training
 
+from rehearsal.places import free_port
 from tests import partners
 from tests.node import mlflow_servers
-from tests.node.mlflow_servers import asked, free_port
+from tests.node.mlflow_servers import asked
 
 PROGRAMS = Path(__file__).with_name("pipeline_programs.py")
 COMMIT, IMAGE = "c" * 40, "registry.example/trainer@sha256:" + "d" * 64
@@ -81,7 +82,7 @@ class Line:
             capture_output=True,
             text=True,
             check=False,
-            timeout=120,
+            timeout=600,
             env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
         )
         return done.returncode, done.stdout + done.stderr
@@ -182,7 +183,7 @@ def test_kfps_local_runner_runs_each_step_of_the_compiled_file(line: Line, tmp_p
 
     def said_by_kfp(*words: str | Path) -> tuple[int, str]:
         done = subprocess.run(
-            [partners.python("kfp"), *words], capture_output=True, text=True, check=False, timeout=300
+            [partners.python("kfp"), *words], capture_output=True, text=True, check=False, timeout=600
         )
         return done.returncode, done.stdout + done.stderr
 

@@ -50,7 +50,7 @@ def compiled(into: Path, **changes: str) -> subprocess.CompletedProcess[str]:
     words = [f"--{name}={value}" for name, value in {**ASKED, **changes}.items()]
     script = Path(pipeline.__file__).with_name("pretraining.py")
     said = [str(partners.python("kfp")), str(script), f"--into={into}", "--claim=saves", *words]
-    return subprocess.run(said, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(said, capture_output=True, text=True, check=False, timeout=600)
 
 
 def test_kfp_compiles_the_steps_in_their_order_with_their_words(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_kfps_own_loader_and_its_schemas_take_it(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert json.loads(done.stdout) == ["pretraining", ["work"]]

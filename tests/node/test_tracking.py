@@ -10,7 +10,8 @@ import pytest
 import tracking
 from tracking import Tracker
 
-from tests.node.mlflow_servers import free_port, runs, served, steps
+from rehearsal.places import free_port
+from tests.node.mlflow_servers import runs, served, steps
 
 Serve = Callable[[int], AbstractContextManager[str]]
 

@@ -12,6 +12,7 @@ import pytest
 from components.tracking.backup import DUMP, DUMPING, copying
 from components.tracking.database import HOST, USER
 from components.tracking.mlflow import BACKEND
+from rehearsal.places import free_port
 from tests import partners
 from tests.node import mlflow_servers
 from tests.node.mlflow_servers import asked, runs, steps
@@ -60,7 +61,7 @@ def test_a_lost_database_is_back_as_the_page_says(tmp_path: Path, postgresql: st
         subprocess.run(["psql", "--username=postgres", "--dbname=postgres", *words], check=True, timeout=MINUTES)
 
     def served() -> AbstractContextManager[str]:
-        return mlflow_servers.served(tmp_path, mlflow_servers.free_port(), f"{uri}?host={postgresql}")
+        return mlflow_servers.served(tmp_path, free_port(), f"{uri}?host={postgresql}")
 
     page = (Path(__file__).parents[2] / "docs" / "how-to" / "tracking.md").read_text(encoding="utf-8")
     (line,) = [each for each in page.splitlines() if "pg_restore" in each]
