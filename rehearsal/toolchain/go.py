@@ -87,10 +87,7 @@ def caches(go: Go) -> list[Path]:
 
 
 def install(target: Path, requirements: Path, otherwise: str = "") -> None:
-    """Make a virtual environment at `target`, in which this Python's pip puts what `requirements` locks by hashes.
-
-    Raises BuildError with pip's last lines and what to do, or `otherwise`; nothing is at `target` then.
-    """
+    """Make a virtual environment of what `requirements` locks by hashes. Raises BuildError, with `otherwise` to do."""
     shutil.rmtree(target, ignore_errors=True)
     try:
         venv.create(target)
