@@ -175,7 +175,8 @@ YARDSTICK := trap '$(RUN) tests.bench.yardstick' EXIT
 quick: setup ## run the fast tests, those of every day; ARGS='-n 2' for fewer processes than one more than cores
 	@$(YARDSTICK); $(WITH_ARGS) $(RUN) pytest -n $(WORKERS) --dist loadgroup -m 'not engine and not slow'
 
-slow: setup ## run the other tests that need no built tools: whole corpora, accounts that end, processes that are killed
+slow: setup ## run the other tests that need no built tools: whole corpora, killed processes, MLflow and Kubeflow Pipelines from PyPI
+	@$(RUN) tests.partners
 	@$(YARDSTICK); $(WITH_ARGS) $(RUN) pytest -n $(WORKERS) --dist loadgroup -m 'slow and not engine'
 
 test: export FUZZ ?= 5000
@@ -224,7 +225,8 @@ policy/pack/.venv/.installed: policy/pack/requirements.txt | setup
 ##@ Generated files
 
 lock: setup ## compile the hashed requirement files from their .in files
-	@for name in requirements requirements-dev rehearsal/toolchain/go-requirements policy/pack/requirements; do \
+	@for name in requirements requirements-dev rehearsal/toolchain/go-requirements policy/pack/requirements \
+	    tests/partners/kfp tests/partners/mlflow; do \
 	  $(VENV)/uv pip compile --quiet --python-version 3.11 --universal --generate-hashes --no-emit-index-url --no-header \
 	    "$$name.in" --output-file "$$name.txt"; \
 	done

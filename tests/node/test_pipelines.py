@@ -1,6 +1,6 @@
 """The pre-training pipeline on made-up data, every step for real on the CPU (R01, R06, PF02).
 
-Registered with MLflow's own server where MLFLOW_PYTHON names a Python that has it, else with its API as documented.
+What is registered is told MLflow's own server.
 """
 
 import hashlib
@@ -23,8 +23,10 @@ import snapshot
 import steps
 import training
 
+from rehearsal.places import free_port
+from tests import partners
 from tests.node import mlflow_servers
-from tests.node.mlflow_servers import asked, free_port
+from tests.node.mlflow_servers import asked
 
 PROGRAMS = Path(__file__).with_name("pipeline_programs.py")
 COMMIT, IMAGE = "c" * 40, "registry.example/trainer@sha256:" + "d" * 64
@@ -80,7 +82,7 @@ class Line:
             capture_output=True,
             text=True,
             check=False,
-            timeout=120,
+            timeout=600,
             env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
         )
         return done.returncode, done.stdout + done.stderr
@@ -91,15 +93,9 @@ class Line:
         return dict(found.facts)
 
 
-@pytest.fixture(scope="module", params=["as documented", "mlflow"])
-def tracker(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    if request.param == "as documented":
-        with mlflow_servers.stand_in(free_port()) as address:
-            yield address
-        return
-    if mlflow_servers.PYTHON is None:
-        pytest.skip("MLFLOW_PYTHON names no Python with mlflow==3.15.1 (pip install it into a venv of its own)")
-    with mlflow_servers.real(tmp_path_factory.mktemp("mlflow"), free_port()) as address:
+@pytest.fixture(scope="module")
+def tracker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with mlflow_servers.served(tmp_path_factory.mktemp("mlflow"), free_port()) as address:
         yield address
 
 
@@ -182,6 +178,35 @@ def test_a_model_that_is_worse_is_kept_and_not_promoted(line: Line, tmp_path: Pa
     assert champion(line)["version"] == better.facts("registration")["version"] != first["version"]
 
 
+def test_kfps_local_runner_runs_each_step_of_the_compiled_file(line: Line, tmp_path: Path) -> None:
+    scripts, compiled = Path(pipeline.__file__).parent, tmp_path / "pipeline.yaml"
+
+    def said_by_kfp(*words: str | Path) -> tuple[int, str]:
+        done = subprocess.run(
+            [partners.python("kfp"), *words], capture_output=True, text=True, check=False, timeout=600
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    asked_for = [each for each in line.words() if not each.startswith("--work=")]
+    code, said = said_by_kfp(scripts / "pretraining.py", f"--into={compiled}", *asked_for)
+    assert code == 0, said
+    broken = line.work / "training" / "fail-at-3"
+    broken.parent.mkdir(parents=True)
+    broken.touch()
+    run = (Path(__file__).with_name("local_kfp.py"), compiled, scripts, line.work)
+    code, said = said_by_kfp(*run)
+    assert code == 1
+    assert steps.read(line.work / "registration") is None
+    assert "its last output: CUDA error: device-side assert in step 3" in said
+    broken.unlink()
+    code, said = said_by_kfp(*run)
+    assert code == 0, said
+    assert [each for each in ("snapshot", "pack", "shard") if f"{each}: already done" not in said] == []
+    assert "goes on at step 2" in said
+    assert tags(champion(line))["gpucluster.commit"] == COMMIT
+    assert steps.read(line.work / "cleaning") is not None
+
+
 BROKEN = (
     ("snapshot", {"source": "/nowhere/at/all"}, "no *.jsonl files in /nowhere/at/all"),
     ("pack", {"vocab": "100"}, "the model has 100: take its own tokenizer, or --vocab"),
@@ -202,8 +227,6 @@ BROKEN = (
 def test_each_step_that_breaks_ends_with_its_sentence_and_is_resumed_there(
     line: Line, step: str, change: dict[str, str], sentence: str
 ) -> None:
-    if "mlflow" in str(line.tracker) and step != "registration":
-        pytest.skip("the registry is not asked")
     right, line.changes = line.changes, {**line.changes, **change}
     source, line.source = line.source, Path(change.get("source", line.source))
     code, said = line.run()

