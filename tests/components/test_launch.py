@@ -141,6 +141,8 @@ def test_the_reference_trainer_builds_the_model_from_its_sizes() -> None:
     sizes = ("layers", "hidden", "ffn", "heads", "kv-heads", "head-dim", "vocab")
     assert [told[each] for each in sizes] == ["32", "4096", "14336", "32", "8", "128", "128256"]
     assert "train.py" in trainer_files()
+    plain = options(launch(recipe("torchrun", script=[f"{TRAINER}/train.py"])))
+    assert plain.items() <= told.items(), "it is told what every plain program is"
 
 
 def test_deepspeed_reads_a_file_whose_batch_multiplies_out_n18_o02() -> None:

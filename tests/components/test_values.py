@@ -42,6 +42,8 @@ from components.serving.door import beside
 from components.serving.entry import Entry
 from components.serving.keys import templates
 from components.serving.smoke import questions
+from components.training import copier
+from planner.reliability.checkpoints import Saving
 from tests.components.samples import pipelines_store
 from tests.components.test_registered import opened
 
@@ -139,6 +141,15 @@ VALUES: dict[str, Callable[[], Any]] = {
         "writer", "[OUTPUT]", Request(cpu_millicores=70, memory_mib=90), every_s=45, audit="/audit/*.log"
     ),
     "gateway-definitions": lambda: definitions("v1.4.1", {"gateways": "ab12", "httproutes": "cd34"}, "kubectl:1"),
+    "sealer": lambda: copier.container(
+        "python:3",
+        {"cpu": "1"},
+        Saving(every_s=900, within_s=9, keep=3, local=False, file_system_s=900, sidecar="shared"),
+        "sft",
+        4,
+        "sft-copier",
+        first=False,
+    ),
     "gpu-operator": lambda: gpu_operator_values(
         TAINTS, GPU_OPERATOR_VALUES, counters="counted", scrape_s=45, slices=True, turns={"four": 4, "two": 2}
     ),
