@@ -9,6 +9,9 @@ import pulumi_kubernetes as k8s
 
 from components.platform.confinement import confined
 
+COPY, LOOK = {"cpu": "1", "memory": "1Gi"}, {"cpu": "100m", "memory": "256Mi"}
+"""What a container asks for that copies, and one that asks a store one thing."""
+
 ClientValue = pulumi.Input[str] | k8s.core.v1.EnvVarSourceArgs
 """A client's variable: plain, or out of a Secret."""
 
@@ -52,9 +55,17 @@ class Copier(Protocol):
 
 
 def copying_container(
-    copier: Copier, name: str, command: list[str], *, env: Sequence[k8s.core.v1.EnvVarArgs] = (), **rest: Any
+    copier: Copier,
+    name: str,
+    command: list[str],
+    *,
+    env: Sequence[k8s.core.v1.EnvVarArgs] = (),
+    asked: Mapping[str, str] = COPY,
+    **rest: Any,
 ) -> k8s.core.v1.ContainerArgs:
-    """One of the copier's image that says in its pod's status what it printed last, if it fails."""
+    """One of the copier's image that says in its pod's status what it printed last, if it fails. It gets what it has
+    `asked` for, and more where its node has it.
+    """
     core = k8s.core.v1
     clients = [_variable(name, value) for name, value in sorted(copier.env.items())]
     return core.ContainerArgs(
@@ -63,9 +74,7 @@ def copying_container(
         command=command,
         env=[*clients, *env] or None,
         termination_message_policy="FallbackToLogsOnError",
-        resources=core.ResourceRequirementsArgs(
-            requests={"cpu": "1", "memory": "1Gi"}, limits={"cpu": "2", "memory": "2Gi"}
-        ),
+        resources=core.ResourceRequirementsArgs(requests=dict(asked), limits={"cpu": "2", "memory": "2Gi"}),
         security_context=confined(),
         **rest,
     )

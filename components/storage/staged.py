@@ -9,7 +9,7 @@ import pulumi_kubernetes as k8s
 
 from components._base import Component, physical_name
 from components.platform.accounts import service_account
-from components.platform.copying import Copier, copying_container
+from components.platform.copying import LOOK, Copier, copying_container
 from components.platform.jobs import one_off_job
 from components.storage.sums import checked
 
@@ -58,12 +58,13 @@ class Staged(Component):
         content = (args.source, *([args.sha256] if args.sha256 else []))
         self.path = f"{args.directory}/{args.name}-{digest(*content)}"
         claim = core.PersistentVolumeClaimVolumeSourceArgs(claim_name=args.claim)
-        look = copying_container(args.copier, "look", ["sh", "-c", look_script(args.copier, args.source)])
+        script = look_script(args.copier, args.source)
+        look = copying_container(args.copier, "look", ["sh", "-c", script], asked=LOOK)
         program, *words = args.copier.fetch(args.source, f"/{self.path}")
-        script: list[str] = []
+        compared: list[str] = []
         if args.compared:
-            script = [checked([program, *words], f"/{self.path}", source=args.source, sha256=args.sha256)]
-            program, words = "sh", ["-c", *script]
+            compared = [checked([program, *words], f"/{self.path}", source=args.source, sha256=args.sha256)]
+            program, words = "sh", ["-c", *compared]
         copy = copying_container(
             args.copier,
             "copy",
@@ -77,7 +78,7 @@ class Staged(Component):
             self.named("copy"),
             one_off_job(
                 # A Job's template cannot change, so another source, image or script is another Job.
-                name=physical_name(args.what, args.name, digest(*content, args.copier.image, *script), limit=63),
+                name=physical_name(args.what, args.name, digest(*content, args.copier.image, *compared), limit=63),
                 namespace=args.namespace,
                 account=account,
                 # at once: an empty source makes the copy quick and fails the look, which says why

@@ -60,7 +60,7 @@ _SERVICES = (
     _Pods("GPU Operator and feature discovery", 310, 356),
     _Pods("Volcano", 400, 600),
     _Pods("training operator", 100, 128),
-    _Pods("a copy of weights or data", 2000, 2048),
+    _Pods("a copy of weights or data", 1100, 1280),
 )
 GATEWAY_REQUEST = (500, 256)
 """Millicores and MiB of a pod of the gateway, which keeps TLS and streams open and buffers nothing."""
