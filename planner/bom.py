@@ -21,7 +21,7 @@ class Part(StrEnum):
     COOLING = "cooling"
     RACK = "racks"
     CABLING = "cabling and optics"
-    MANAGEMENT = "out-of-band management"
+    MANAGEMENT = "management"
     SOFTWARE = "software"
 
 

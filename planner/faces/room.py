@@ -40,7 +40,7 @@ def _pairs(plan: Plan, pool: str) -> Iterator[tuple[str, str]]:
         yield "gate", f"{planned} minutes on {counted(measured.nodes, 'node')}, of {measured.seconds // 60} at most"
         whom = "each with every other" if pairs.rounds == pairs.all_rounds else f"of {pairs.all_rounds}"
         minutes = quantity(round(pairs.seconds / SECONDS_PER_MINUTE, 1))
-        yield f"{pairs.program}, pairs of nodes", f"{pairs.rounds} rounds, {whom}, {minutes} minutes"
+        yield f"{pairs.program}, pairs of nodes", f"{counted(pairs.rounds, 'round')}, {whom}, {minutes} minutes"
 
 
 def _demanded(gate: Gate) -> str:

@@ -35,7 +35,7 @@ def test_status_follows_from_what_is_known() -> None:
     assert status(checks, "4 x rack") is Status.MISSING
     assert status(checks, "16 x processor") is Status.DERIVED
     lacking = {check.section for check in checks if check.item == "nothing"}
-    assert lacking == {"memory", "interconnect", "storage", "power", "cooling", "out-of-band management"}
+    assert lacking == {"memory", "interconnect", "storage", "power", "cooling", "management"}
     assert [check.status for check in open_checks(checks)] == [*[Status.MISSING] * 7, Status.CONFIRM]
 
 
@@ -60,7 +60,7 @@ def test_checklist_of_a_site() -> None:
     """I01, I02: compute, interconnect, storage, facility and management, each with what remains to be done."""
     plan = planned_site()
     sections = {check.section for check in plan.checklist}
-    assert {"GPU subsystem", "interconnect", "storage", "facility", "out-of-band management"} <= sections
+    assert {"GPU subsystem", "interconnect", "storage", "facility", "management"} <= sections
     assert status(plan.checklist, "8 x DGX H100") is Status.CONFIRM
     assert status(plan.checklist, "64 x ConnectX-7 NDR") is Status.DERIVED
     assert status(plan.checklist, "kW of power") is Status.CONFIRM
