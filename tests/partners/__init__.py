@@ -24,6 +24,6 @@ def python(partner: Literal["kfp", "mlflow"]) -> Path:
     with locked(target.with_suffix(".lock")):
         if not done.exists():
             print(f"installing {partner} and what it needs into {target}", flush=True)
-            install(target, requirements)
+            install(target, partner, requirements)
             done.touch()
     return target / "bin" / "python"
