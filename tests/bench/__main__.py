@@ -255,11 +255,12 @@ def copied() -> list[Figure]:
 
 
 def quick_tier() -> Figure:
-    """Wall time of `make quick`."""
+    """Wall time of `make quick`; endless if a test fails, so that what was measured before is still written."""
     began = time.monotonic()
-    subprocess.run(["make", "quick"], cwd=ROOT, check=True, capture_output=True, timeout=600)
+    done = subprocess.run(["make", "quick"], cwd=ROOT, check=False, capture_output=True, timeout=600)
+    took = time.monotonic() - began if done.returncode == 0 else float("inf")
     how = f"the whole quick tier; the budget is for a reference loop of {USUAL} s"
-    return Figure("make quick", time.monotonic() - began, 90, "s", how)
+    return Figure("make quick", took, 90, "s", how)
 
 
 def machine() -> str:
