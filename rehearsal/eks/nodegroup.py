@@ -3,7 +3,7 @@
 import logging
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -41,9 +41,9 @@ class NodeGroup:
         self._problems: dict[str, list[str]] = {}
         self._reported: tuple[str, str] | None = None
 
-    def reconcile(self, described: Described, states: Mapping[str, str]) -> bool:
-        """One step; `states` of the account's live instances. True when the node group is gone."""
-        self._notice(states)
+    def reconcile(self, described: Described, live: Collection[str]) -> bool:
+        """One step; `live` are the ids of the account's instances. True when the node group is gone."""
+        self._notice(live)
         if described["status"] == "DELETING":
             return self._delete()
         self._size(described)
@@ -61,9 +61,9 @@ class NodeGroup:
             self._instances = self._launcher.present()
         return self._instances
 
-    def _notice(self, states: Mapping[str, str]) -> None:
+    def _notice(self, live: Collection[str]) -> None:
         """Instances that EC2 does not have any more take their nodes with them, however they ended."""
-        for instance in [each for each in self._live if each not in states]:
+        for instance in [each for each in self._live if each not in live]:
             if instance not in self._leaving:
                 log.info("%s: instance %s ended by itself", self.name, instance)
             self._forget(instance)

@@ -30,12 +30,12 @@ class NodeGroups(Controller):
             del self._groups[name]
         if not described:
             return
-        states = self._world.aws.instance_states()
+        live = self._world.aws.live_instances()
         for name, body in described.items():
             group = self._groups.setdefault(name, NodeGroup(self._world, name))
             try:
                 self._enter(body["nodeRole"])
-                if group.reconcile(body, states):
+                if group.reconcile(body, live):
                     del self._groups[name]
             except (ApiError, ClientError) as error:
                 log.warning("node group %s: %s", name, error)

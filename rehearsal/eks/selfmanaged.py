@@ -36,13 +36,17 @@ class SelfManaged(Controller):
 
     def reconcile(self) -> None:
         aws = self._world.aws
-        there = aws.tagged_instances({f"kubernetes.io/cluster/{self._world.cluster}": "owned"})
+        owned = f"kubernetes.io/cluster/{self._world.cluster}"
+        there = {
+            instance
+            for instance, tags in aws.live_instances().items()
+            if tags.get(owned) == "owned" and "eks:nodegroup-name" not in tags
+        }
         for gone in self._hosts.keys() - there:
             self._registration.remove(self._hosts.pop(gone)[0])
             self._said.pop(gone, None)
         for instance in aws.instances(sorted(there - self._hosts.keys())):
-            if "eks:nodegroup-name" not in _tags(instance):
-                self._consider(instance)
+            self._consider(instance)
         for host, group in self._hosts.values():
             self._registration.keep(host, group)
 
@@ -91,10 +95,6 @@ class SelfManaged(Controller):
             for problem in problems:
                 log.warning("%s does not join: %s", identity, problem)
         self._said[identity] = problems
-
-
-def _tags(instance: Mapping[str, Any]) -> dict[str, str]:
-    return {tag["Key"]: tag["Value"] for tag in instance.get("Tags", [])}
 
 
 def _ami_type(image: str) -> str:

@@ -18,6 +18,9 @@ from rehearsal.kubelet.world import World
 
 Object = Mapping[str, Any]
 WORKERS = 8
+SEEN_SECONDS = 1.0
+"""How often a kubelet looks at its containers: what one of them was for less than that is told to nobody (Kubernetes,
+pkg/kubelet/kubelet.go: genericPlegRelistPeriod)."""
 
 
 class Kubelet:
@@ -154,10 +157,13 @@ class Kubelet:
         now = time.monotonic()
         again = run.advance(pod, node, now)
         status = run.status(pod)
-        if status["phase"] in ("Succeeded", "Failed"):
+        ended = status["phase"] in ("Succeeded", "Failed")
+        if ended:
             self._release(key, run.host.node)
-        if podstatus.differs(pod.get("status") or {}, status):
+        passing = not ended and again is not None and again < run.told + SEEN_SECONDS
+        if not passing and podstatus.differs(pod.get("status") or {}, status):
             self._write(pod, status)
+            run.told = now
         with self._lock:
             if run.blocked:
                 self._waiting.add(key)

@@ -1,5 +1,6 @@
 """One pod on its node: prerequisites, then init containers in order, then the containers."""
 
+import math
 import shutil
 import threading
 from collections.abc import Callable, Mapping
@@ -47,6 +48,8 @@ class PodRun:
         self._boot = ""
         self._struck: list[Fault] = []
         self._leaving: float | None = None
+        self.told = -math.inf
+        """When the API server was told the last status, monotonic."""
         self._resume(pod.get("status") or {})
 
     def _resume(self, status: Object) -> None:

@@ -41,6 +41,12 @@ def live_instances(backend: Any) -> list[Any]:
     ]
 
 
+def tags_of_live(backend: Any) -> dict[str, dict[str, str]]:
+    """Tags by id of the instances that have not ended and are not about to."""
+    found = [each for each in live_instances(backend) if each.state != "shutting-down"]
+    return {each.id: dict(backend.tags.get(each.id, {})) for each in found}
+
+
 def remove_interface(backend: Any, interface_id: str) -> None:
     """Take an interface away with its tags and give its addresses back to the subnet."""
     interface = backend.enis.pop(interface_id, None)

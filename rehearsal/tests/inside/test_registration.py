@@ -78,7 +78,7 @@ def test_eks_maps_the_role_of_a_node_group_where_access_entries_are_off(mode: st
         aws=SimpleNamespace(
             cluster=lambda _: {"accessConfig": {"authenticationMode": mode}},
             nodegroups=lambda _: [{"nodegroupName": "n", "nodeRole": ROLE, "status": "DELETING"}],
-            instance_states=dict,
+            live_instances=dict,
         ),
         kube=SimpleNamespace(get=lambda *_: None, apply=lambda each, *_, **__: kept.append(each)),
     )
