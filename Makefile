@@ -226,7 +226,7 @@ policy/pack/.venv/.installed: policy/pack/requirements.txt | setup
 
 lock: setup ## compile the hashed requirement files from their .in files
 	@for name in requirements requirements-dev rehearsal/toolchain/go-requirements policy/pack/requirements \
-	    tests/partners/kfp tests/partners/mlflow; do \
+	    rehearsal/toolchain/pythons/mlflow tests/partners/kfp; do \
 	  $(VENV)/uv pip compile --quiet --python-version 3.11 --universal --generate-hashes --no-emit-index-url --no-header \
 	    "$$name.in" --output-file "$$name.txt"; \
 	done

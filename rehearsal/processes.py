@@ -168,12 +168,12 @@ class Process:
             return self._child.wait(timeout)
         return None
 
-    def ask(self) -> None:
+    def ask(self, word: signal.Signals = signal.SIGTERM) -> None:
         """Ask the process to end, once, and do not wait for it; `stop` is for what is left then."""
         with self._lock:
             if self._child is not None and self._child.poll() is None and not self._asked:
                 self._asked = True
-                self._child.send_signal(signal.SIGTERM)
+                self._child.send_signal(word)
 
     def stop(self, grace: float = 10.0) -> None:
         """End the process and whatever it started in its session: TERM, `grace` seconds, KILL. One that was asked

@@ -18,11 +18,12 @@ from rehearsal.devices.boards import BOARDS
 from rehearsal.devices.gpus import GPU
 from rehearsal.kubelet.exposition import Family, family, text
 from rehearsal.kubelet.program import Launch
+from rehearsed.telling import STEP_SECONDS, loss
 
 PORT = "METRICS_PORT"
 INDEX = "training.kubeflow.org/replica-index"
-UTILISATION, STEP_SECONDS, SAVE_SECONDS = 0.45, 10.0, 30.0
-"""Of the GPUs' peak, what training reaches; what a step takes, and what a save stops. Assumed."""
+UTILISATION, SAVE_SECONDS = 0.45, 30.0
+"""Of the GPUs' peak, what training reaches; what a save stops. Assumed."""
 
 OPERATIONS = 6
 _BILLIONS = r"(?<![a-z0-9.])(\d+(?:\.\d+)?)b(?![a-z0-9])"
@@ -81,7 +82,7 @@ def told(pace: Pace, began: float, seconds: float) -> list[Family]:
         family("training_step", "gauge", "step of the optimizer", (none, step)),
         family("training_step_seconds", "gauge", "seconds of the last step", (none, STEP_SECONDS)),
         family("training_tokens_total", "counter", "tokens trained", (none, pace.tokens_per_s * STEP_SECONDS * step)),
-        family("training_loss", "gauge", "loss of the last step", (none, 2 + 9 * math.exp(-step / 500))),
+        family("training_loss", "gauge", "loss of the last step", (none, loss(step))),
     ]
     if pace.save_every_s is not None:
         saved = began + seconds // pace.save_every_s * pace.save_every_s

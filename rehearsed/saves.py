@@ -7,10 +7,13 @@ and resumption in tests/node.
 
 import posixpath
 import re
+import time
+from pathlib import Path
 from string import Template
 
 from rehearsal.images import awscli, objects, s3sync
 from rehearsal.kubelet.answering import Answering
+from rehearsal.kubelet.process import directory_of
 from rehearsal.kubelet.program import TIME_SCALE, Launch, Mount, Program
 
 DIRECTORY = "CHECKPOINT_DIR"
@@ -23,6 +26,9 @@ STEP_SECONDS = 10.0
 """What a step takes. Assumed."""
 
 INDEX = "training.kubeflow.org/replica-index"
+
+_DATE = re.compile(r"(\w+)=\$\(date -u \+([^)\s]+)\)")
+"""A variable of a script that is the day or the hour of UTC."""
 
 
 def first(launch: Launch) -> bool:
@@ -114,7 +120,7 @@ def sync(launch: Launch) -> Program:
 def copied(launch: Launch) -> list[str]:
     """Does the uploads of a command line; a line of the log for each. Raises CommandError, CredentialsError."""
     uploads = [
-        (words[at + 1], places[1])
+        (words[at + 1], places[0], places[1])
         for words in awscli.commands(launch.argv)
         for at in range(len(words) - 1)
         if words[at] == "s3" and words[at + 1] in ("sync", "cp")
@@ -122,6 +128,8 @@ def copied(launch: Launch) -> list[str]:
     ]
     if not uploads:
         return []
+    if any(_written(launch, source) for _, source, _ in uploads):
+        return [_kept(launch, source, target) for _, source, target in uploads]
     directory = launch.env.get(DIRECTORY, "")
     mount = launch.mount_of(directory)
     newest = _newest(launch, mount, directory) if mount else None
@@ -130,7 +138,7 @@ def copied(launch: Launch) -> list[str]:
     save = f"{mount.inside(directory)}/{newest}"
     names = [posixpath.relpath(name, save) for name in launch.world.contents.under(mount.volume, save)]
     reached, lines = objects.reached(launch), []
-    for verb, target in uploads:
+    for verb, _, target in uploads:
         place = Template(target).safe_substitute(launch.env, newest=newest)
         bucket, _, key = place.removeprefix("s3://").partition("/")
         chosen = [name for name in names if (name == MANIFEST) == (verb == "cp")]
@@ -138,6 +146,24 @@ def copied(launch: Launch) -> list[str]:
         reached.put(bucket, whole)
         lines.append(f"upload: {directory}/{newest} to {place}: {len(chosen)} objects")
     return lines
+
+
+def _written(launch: Launch, path: str) -> Path | None:
+    """The file that a real process of the pod has left at a path of a volume."""
+    mount = launch.mount_of(path)
+    file = directory_of(launch, mount) / (mount.inside(path) or "") if mount else None
+    return file if file and file.is_file() else None
+
+
+def _kept(launch: Launch, path: str, target: str) -> str:
+    """Such a file in the store as it is, under the day or hour that the script gives it."""
+    dates = {name: time.strftime(form, time.gmtime()) for name, form in _DATE.findall(awscli.script(launch.argv))}
+    place, file = Template(target).safe_substitute(launch.env, **dates), _written(launch, path)
+    if file is None:
+        raise awscli.CommandError(f"The user-provided path {path} does not exist.")
+    bucket, _, key = place.removeprefix("s3://").partition("/")
+    objects.reached(launch).put(bucket, {key: path}, file.read_bytes())
+    return f"upload: {path} to {place}"
 
 
 def _newest(launch: Launch, mount: Mount, directory: str) -> str | None:

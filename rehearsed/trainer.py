@@ -17,7 +17,7 @@ from rehearsal.kubelet import volumes
 from rehearsal.kubelet.allotted import Holder, Work
 from rehearsal.kubelet.answering import Answering
 from rehearsal.kubelet.program import TIME_SCALE, Ends, Exit, Launch, Mount, Program
-from rehearsed import registry, run_metrics, saves, trials
+from rehearsed import registry, run_metrics, saves, tracking, trials
 
 RENDEZVOUS_SECONDS = 900.0
 COMPUTE, MEMORY = 0.95, 0.9
@@ -58,7 +58,7 @@ class Trainer(Answering):
 
     def __init__(self, launch: Launch) -> None:
         super().__init__(launch, run_metrics.ports(launch))
-        self._saver = saves.Saver(launch)
+        self._saver, self._reporter = saves.Saver(launch), tracking.reporter(launch)
         if launch.limit(GPU):
             holder = Holder(launch.namespace, launch.pod_name, str(launch.spec["name"]))
             launch.world.allotted.work(holder, lambda: Work(COMPUTE, MEMORY))
@@ -74,6 +74,14 @@ class Trainer(Answering):
 
     def next_change(self, now: float) -> float | None:
         return min((each for each in (super().next_change(now), self._saver.due) if each is not None), default=None)
+
+    def leaves(self) -> bool:
+        return self._reporter is None or self._reporter.leaves()
+
+    def stop(self) -> None:
+        super().stop()
+        if self._reporter is not None:
+            self._reporter.stop()
 
     def struck(self, kind: str) -> Exit | None:
         words = WATCHDOG.format(rank=self._launch.env.get("RANK", "0")) if kind == "nccl-timeout" else cuda.error(kind)

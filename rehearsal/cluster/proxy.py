@@ -10,6 +10,7 @@ import contextlib
 import hmac
 import logging
 import secrets
+from collections.abc import Callable
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -41,6 +42,8 @@ _STRANGER = (
     b'HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm="rehearsal"\r\n'
     b"Content-Length: 0\r\nConnection: close\r\n\r\n"
 )
+_CONNECTED = b"HTTP/1.1 200 Connection established\r\n\r\n"
+_UNCONNECTED = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"
 KINDS = ("http", "socks5")
 PATIENCE = 10.0
 CHUNK = 65_536
@@ -72,6 +75,7 @@ class Proxy:
     def start(self, route: Router) -> None:
         """Begins, following addresses by `route`: it asks the API server, so other threads do."""
 
+        self._route = route
         self._word = secrets.token_urlsafe(24)
         (self._admitted,) = urllib3.make_headers(proxy_basic_auth=f"{USER}:{self._word}").values()
 
@@ -94,6 +98,24 @@ class Proxy:
             f"{kind}://{USER}:{self._word}@{places.LOOPBACK}:{port}" for kind, port in zip(KINDS, ports, strict=True)
         )
 
+    def lead(self, local: Address, host: str, port: int) -> Callable[[], None]:
+        """Carries what a client that knows no proxy says to `local`, an address on loopback, to an address of the
+        cluster; what ends that. Raises NoRouteError if nobody answers there now.
+        """
+        self._route(host, port)
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            with contextlib.closing(writer):
+                await _carry(self._route, (host, port), reader, writer)
+
+        loop = self._server.loop
+        listening = asyncio.run_coroutine_threadsafe(asyncio.start_server(serve, *local), loop).result()
+
+        def end() -> None:
+            loop.call_soon_threadsafe(listening.close)
+
+        return end
+
     def stop(self) -> None:
         for each in self._listening:
             self._server.loop.call_soon_threadsafe(each.close)
@@ -108,7 +130,8 @@ class Proxy:
                     await writer.drain()
                     return
                 if method == "CONNECT":
-                    await self._tunnel(route, target, reader, writer)
+                    name, _, port = target.rpartition(":")
+                    await _carry(route, (name.strip("[]"), int(port)), reader, writer, _CONNECTED, _UNCONNECTED)
                     return
                 url = urlsplit(target)
                 if url.scheme != "http" or not url.hostname:
@@ -142,21 +165,6 @@ class Proxy:
             await _copy(upstream, writer)
         return False
 
-    async def _tunnel(
-        self, route: Router, target: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        host, _, port = target.rpartition(":")
-        try:
-            upstream, outgoing = await _dial(route, host.strip("[]"), int(port))
-        except (NoRouteError, ApiError, Unreachable, OSError, TimeoutError) as error:
-            log.debug("%s refused: %s", target, error)
-            writer.write(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
-            await writer.drain()
-            return
-        with contextlib.closing(outgoing):
-            writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            await _both_ways(reader, writer, upstream, outgoing)
-
     async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, route: Router) -> None:
         """A connection by SOCKS5, until one side ends it."""
         try:
@@ -164,15 +172,27 @@ class Proxy:
         except (socks.SocksError, OSError, TimeoutError, EOFError) as error:
             log.debug("a connection by SOCKS5 ended: %s", error)
             return
-        try:
-            upstream, outgoing = await _dial(route, host, port)
-        except (NoRouteError, ApiError, Unreachable, OSError, TimeoutError) as error:
-            log.debug("%s:%d refused: %s", host, port, error)
-            writer.write(socks.reply(socks.REFUSED))
-            return
-        with contextlib.closing(outgoing):
-            writer.write(socks.reply(socks.SUCCEEDED))
-            await _both_ways(reader, writer, upstream, outgoing)
+        await _carry(route, (host, port), reader, writer, socks.reply(socks.SUCCEEDED), socks.reply(socks.REFUSED))
+
+
+async def _carry(
+    route: Router,
+    where: Address,
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    reached: bytes = b"",
+    refused: bytes = b"",
+) -> None:
+    """Carries a connection to an address of the cluster until one side ends it; what is said before, either way."""
+    try:
+        upstream, outgoing = await _dial(route, *where)
+    except (NoRouteError, ApiError, Unreachable, OSError, TimeoutError) as error:
+        log.debug("%s:%d refused: %s", *where, error)
+        writer.write(refused)
+        return
+    with contextlib.closing(outgoing):
+        writer.write(reached)
+        await _both_ways(reader, writer, upstream, outgoing)
 
 
 async def _both_ways(

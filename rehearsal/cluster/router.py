@@ -21,6 +21,10 @@ class NoRouteError(Exception):
     """Nothing answers at an address; the text says which link of the chain is missing."""
 
 
+class NoHostError(NoRouteError):
+    """No Service has the name."""
+
+
 class Router:
     """Follows an address of the cluster's network. `api_server` is where the Service `kubernetes` leads, if it does."""
 
@@ -73,7 +77,7 @@ class Router:
         name, _, namespace = host.rstrip(".").removesuffix(_DOMAIN).removesuffix(".svc").partition(".")
         service = self._kube.get("v1", "Service", name, namespace) if namespace and "." not in namespace else None
         if service is None:
-            raise NoRouteError(f"lookup {host}: no such host")
+            raise NoHostError(f"lookup {host}: no such host")
         return service
 
     def _behind(self, service: Object, port: int) -> tuple[str, str, int]:

@@ -27,8 +27,8 @@ class Objects(Protocol):
     def read(self, bucket: str, names: Sequence[str], target: str) -> Mapping[str, int]:
         """Sizes of objects, in bytes, if their contents may be had."""
 
-    def put(self, bucket: str, names: Mapping[str, str]) -> None:
-        """Make objects, by their keys; each value names the file that it comes from."""
+    def put(self, bucket: str, names: Mapping[str, str], body: bytes = b"") -> None:
+        """Make objects, by their keys; each value names the file that it comes from. `body` is what is in them."""
 
 
 def reached(launch: Launch) -> Objects:
@@ -82,13 +82,13 @@ class OfAccount:
             allowed(self.launch, self.who, "GetObject", "kms:Decrypt", key_arn)
         return sizes
 
-    def put(self, bucket: str, names: Mapping[str, str]) -> None:
+    def put(self, bucket: str, names: Mapping[str, str], body: bytes = b"") -> None:
         if key_arn := self._encrypts(bucket):
             allowed(self.launch, self.who, "PutObject", "kms:GenerateDataKey", key_arn)
         for name, file in names.items():
             allowed(self.launch, self.who, "PutObject", "s3:PutObject", f"arn:aws:s3:::{bucket}/{name}")
             try:
-                self._s3.put_object(Bucket=bucket, Key=name, Body=b"")
+                self._s3.put_object(Bucket=bucket, Key=name, Body=body)
             except ClientError as error:
                 raise CommandError(f"upload failed: {file} to s3://{bucket}/{name} {error}") from error
 

@@ -45,10 +45,10 @@ class OfSite:
         found = self._asked(f"download failed: s3://{bucket} to {target}", "GetObject", bucket, "")
         return {name: found[name] for name in names}
 
-    def put(self, bucket: str, names: Mapping[str, str]) -> None:
+    def put(self, bucket: str, names: Mapping[str, str], body: bytes = b"") -> None:
         for name, file in names.items():
             self._asked(f"upload failed: {file} to s3://{bucket}/{name}", "PutObject", bucket, name)
-            self.launch.world.contents.add(volume(self.endpoint, bucket), {name: 0})
+            self.launch.world.contents.add(volume(self.endpoint, bucket), {name: len(body)})
 
     def _asked(self, failed: str, operation: str, bucket: str, prefix: str) -> dict[str, int]:
         """What lies there in a bucket below a prefix, if the store is there and lets one in."""

@@ -121,7 +121,9 @@ class RealProcess(Program):
                 target = self._directory / FILES / mount.path.strip("/")
                 content = volumes.files(by_name[mount.name], namespace, world.find)
                 if content is None:
-                    _link(target, self._shared(mount))
+                    shared = directory_of(self._launch, mount) / mount.sub_path
+                    shared.mkdir(parents=True, exist_ok=True)
+                    _link(target, shared)
                 if content is None or volumes.gone(by_name[mount.name], namespace, world.find):
                     continue
                 present = {**content, **self._identity(by_name[mount.name])}
@@ -135,17 +137,6 @@ class RealProcess(Program):
                 for gone in self._written.get(mount.path, set()) - set(files):
                     gone.unlink(missing_ok=True)
                 self._written[mount.path] = set(files)
-
-    def _shared(self, mount: Mount) -> Path:
-        """The directory of a volume that holds no ConfigMap or Secret, made if need be: all its containers see it."""
-        if mount.volume.startswith("pod:"):
-            volume = self._launch.directory.parents[1] / VOLUMES / mount.name
-        else:
-            name = hashlib.sha256(mount.volume.encode()).hexdigest()[:16]
-            volume = self._launch.world.directory / VOLUMES / name
-        directory = volume / mount.sub_path
-        directory.mkdir(parents=True, exist_ok=True)
-        return directory
 
     def _identity(self, volume: Mapping[str, Any]) -> dict[str, bytes]:
         """The files by which a process in a pod knows who it is: its token and its namespace."""
@@ -201,6 +192,13 @@ class RealProcess(Program):
 
     def close(self) -> None:
         self.stop()
+
+
+def directory_of(launch: Launch, mount: Mount) -> Path:
+    """Where the files of a volume that holds no ConfigMap or Secret lie: all its containers that are real see them."""
+    if mount.volume.startswith("pod:"):
+        return launch.directory.parents[1] / VOLUMES / mount.name
+    return launch.world.directory / VOLUMES / hashlib.sha256(mount.volume.encode()).hexdigest()[:16]
 
 
 def request_token(launch: Launch) -> str:

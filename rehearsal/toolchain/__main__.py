@@ -10,6 +10,7 @@ from rehearsal.toolchain.build import ensure
 from rehearsal.toolchain.definitions import SETS, crds
 from rehearsal.toolchain.families import FAMILIES
 from rehearsal.toolchain.go import BuildError
+from rehearsal.toolchain.pythons import PYTHONS
 
 
 def main(names: list[str]) -> int:
@@ -33,6 +34,9 @@ def main(names: list[str]) -> int:
             files = crds(name, report)
             where = str(files[0].parent)
             table.add_row(f"CRDs of {name}", "definitions", SETS[name].version, f"{len(files)} files", where)
+        for name in () if names else PYTHONS:
+            where = str(PYTHONS[name].python(report).parent)
+            table.add_row(name, "tracking", PYTHONS[name].directory.name.rpartition("-")[2], "", where)
     except BuildError as error:
         print(error, file=sys.stderr)
         return 1

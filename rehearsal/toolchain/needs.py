@@ -9,22 +9,24 @@ from rehearsal.toolchain.build import ensure, missing
 from rehearsal.toolchain.definitions import SETS, crds, generated
 from rehearsal.toolchain.families import BASE, FAMILIES
 from rehearsal.toolchain.go import Report
+from rehearsal.toolchain.pythons import PYTHONS
 
 DEFINITIONS = "definitions"
 
 
 @dataclass(frozen=True)
 class Needs:
-    """Families of binaries and sets of CRDs, by name."""
+    """Families of binaries, sets of CRDs, and programs in Python, by name."""
 
     families: tuple[str, ...]
     sets: tuple[str, ...]
+    pythons: tuple[str, ...] = ()
 
     def lacking(self) -> "Needs":
         """What of it is not there yet."""
         sets = tuple(name for name in self.sets if not generated(name))
         families = [name for name in self.families if sets or DEFINITIONS not in FAMILIES[name].wanted_by]
-        return Needs(tuple(missing(families)), sets)
+        return Needs(tuple(missing(families)), sets, tuple(each for each in self.pythons if not PYTHONS[each].there()))
 
     def provide(self, report: Report) -> None:
         """Build and generate what is lacking. Raises BuildError."""
@@ -33,12 +35,14 @@ class Needs:
             ensure(lacking.families, report)
         for name in lacking.sets:
             crds(name, report)
+        for name in lacking.pythons:
+            PYTHONS[name].python(report)
 
     def __bool__(self) -> bool:
-        return bool(self.families or self.sets)
+        return bool(self.families or self.sets or self.pythons)
 
 
-OPTIONAL = Needs(tuple(name for name in FAMILIES if name not in BASE), tuple(SETS))
+OPTIONAL = Needs(tuple(name for name in FAMILIES if name not in BASE), tuple(SETS), tuple(PYTHONS))
 """All that some stacks need and others do not."""
 
 
@@ -48,13 +52,18 @@ def of(resources: Iterable[tuple[str, Mapping[str, Any]]]) -> Needs:
     A text that is not known yet (in a preview) names nothing.
     """
     marks = {mark for token, inputs in resources for mark in _marks(token, inputs)}
-    sets = tuple(name for name, each in SETS.items() if _wanted(each.wanted_by, marks))
+    sets = _wanted(SETS, marks)
     marks |= {DEFINITIONS} if sets else set()
-    return Needs(tuple(name for name, each in FAMILIES.items() if _wanted(each.wanted_by, marks)), sets)
+    return Needs(_wanted(FAMILIES, marks), sets, _wanted(PYTHONS, marks))
 
 
-def _wanted(patterns: Iterable[str], marks: Iterable[str]) -> bool:
-    return any(fnmatchcase(mark, pattern) for pattern in patterns for mark in marks)
+def _wanted(table: Mapping[str, Any], marks: Iterable[str]) -> tuple[str, ...]:
+    """Names of the rows that one of the marks wants."""
+    return tuple(
+        name
+        for name, row in table.items()
+        if any(fnmatchcase(mark, pattern) for pattern in row.wanted_by for mark in marks)
+    )
 
 
 def _marks(token: str, inputs: Mapping[str, Any]) -> Iterator[str]:

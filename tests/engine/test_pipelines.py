@@ -1,12 +1,15 @@
-"""Kubeflow Pipelines of a rehearsed stack: their objects before the real API server and its rules about pods, and the
-job that a step starts, under the real training operator and Volcano (R01). Their own programs do nothing here.
+"""Kubeflow Pipelines and the tracker of a rehearsed stack: objects before the real API server and its rules about pods,
+the job that a step starts, under the real training operator and Volcano (R01), and what that job and the steps tell a
+real MLflow on a real PostgreSQL. The programs of Pipelines do nothing here.
 """
 
 import base64
 import os
 import subprocess
 import sys
+import urllib.error
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,12 +17,19 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
+from components.tracking.mlflow import ADDRESS
+from rehearsal.cluster.layout import PROXY
+from rehearsed.telling import loss
+from tests.node.mlflow_servers import runs, steps
+from tests.node.test_pipelines import Line, champion, documents, tags
+
+from .databases import copied, lose_database, restore, scaled, secret
 from .rehearsed import Rehearsed, rehearsed, until
 from .trees import Tree
 
 pytestmark = [pytest.mark.engine, pytest.mark.scale]
 
-RUN, PROGRAMS = "llama-3-8b-sft", 7
+RUN, MODEL, PROGRAMS = "llama-3-8b-sft", "llama-chat", 7
 JOBS = "kubeflow.org/v1"
 
 
@@ -31,6 +41,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsed]:
     stack = tree.stack("dev")
     for path, value in {
         "training.runs[0].nodes": 1,
+        "training.runs[0].framework": "reference",
+        "training.runs[0].script": [],
+        "training.runs[0].method": "full",
+        "training.runs[0].model": "llama-3.2-1b",
         "training.tracking": {"kind": "mlflow"},
         "training.pipelines": {"runs": [RUN]},
         "budget.maxHourlyUsd": 900,
@@ -41,20 +55,18 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsed]:
         yield found
 
 
-def secret(site: Rehearsed, name: str) -> dict[str, bytes]:
-    """What Kubernetes put into a Secret, once it did."""
-
-    def data() -> dict[str, str]:
-        return dict((site.kube.get("v1", "Secret", name, "pipelines") or {}).get("data") or {})
-
-    found: dict[str, str] = until(lambda: data() if "token" in data() else {}, f"Kubernetes to fill {name}")
-    return {key: base64.b64decode(value) for key, value in found.items()}
+@pytest.fixture
+def tracker(site: Rehearsed, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The tracker's address, as its Service has it: programs of the test reach it by the cluster's network."""
+    monkeypatch.setenv("http_proxy", site.kubeconfig.with_name(PROXY).read_text())
+    monkeypatch.delenv("no_proxy", raising=False)
+    return ADDRESS
 
 
 def identity(site: Rehearsed, into: Path) -> Path:
     """The files that a step mounts of the Secret of who starts, and the authority of the API server's address."""
     into.mkdir()
-    for key, value in secret(site, "pipeline-starter-token").items():
+    for key, value in secret(site, "pipelines", "pipeline-starter-token", "token").items():
         (into / key).write_bytes(value)
     (cluster,) = yaml.safe_load(site.kubeconfig.read_text(encoding="utf-8"))["clusters"]
     (into / "ca.crt").write_bytes(base64.b64decode(cluster["cluster"]["certificate-authority-data"]))
@@ -118,7 +130,17 @@ def test_up_started_no_run_of_pipelines(site: Rehearsed) -> None:
     assert site.kube.list(JOBS, "PyTorchJob", "training") == []
 
 
-def test_a_step_starts_the_run_with_its_own_data_and_saves_r01(site: Rehearsed, tmp_path: Path) -> None:
+def told(tracker: str) -> dict[str, Any]:
+    """The one run that the tracker knows of the stack's run, with its values; empty until it has some."""
+    with suppress(urllib.error.HTTPError):
+        (found,) = runs(tracker, RUN)
+        return found if found["data"].get("metrics") else {}
+    return {}
+
+
+def test_a_step_starts_the_run_with_its_own_data_and_saves_and_the_tracker_knows_it_r01(
+    site: Rehearsed, tracker: str, tmp_path: Path
+) -> None:
     process = starting(site, tmp_path)
 
     def job() -> dict[str, Any]:
@@ -141,12 +163,36 @@ def test_a_step_starts_the_run_with_its_own_data_and_saves_r01(site: Rehearsed, 
         places = {each["mountPath"]: each.get("subPath") for each in pod["spec"]["containers"][0]["volumeMounts"]}
         assert (places["/data"], places["/checkpoints"]) == (staged(site), "monday/training/saves")
         assert pod["spec"]["serviceAccountName"] == RUN
+        known: dict[str, Any] = until(lambda: told(tracker), "the run's first values in MLflow")
+        assert steps(tracker, known, "loss")[1] == pytest.approx(loss(1))
+        assert tags(known["data"])["gpucluster.stack"] == "dev"
         site.kube.delete({"apiVersion": JOBS, "kind": "PyTorchJob", "metadata": made["metadata"]})
         said, _ = process.communicate(timeout=120)
     finally:
         process.kill()
     assert process.returncode == 1
     assert "was removed by somebody; run again to make it anew" in said
+
+
+def test_a_pipelines_model_is_registered_in_the_tracker_of_the_stack_r06(tracker: str, tmp_path: Path) -> None:
+    line = Line(tmp_path / "work", documents(tmp_path / "source"), tracker, {"model": MODEL})
+    code, said = line.run()
+    assert code == 0, said
+    assert tags(champion(line))["gpucluster.experiment"] == "sft"
+
+
+def test_a_lost_database_is_back_from_the_copy_that_its_schedule_made(
+    site: Rehearsed, tracker: str, tmp_path: Path
+) -> None:
+    line = Line(tmp_path, tmp_path, tracker, {"model": MODEL})
+    known, before = told(tracker), champion(line)
+    copied(site, tmp_path / "mlflow.dump")
+    scaled(site, "Deployment", "mlflow", 0)
+    lose_database(site)
+    restore(site, tmp_path)
+    scaled(site, "Deployment", "mlflow", 1)
+    assert champion(line) == before
+    assert steps(tracker, told(tracker), "loss") == steps(tracker, known, "loss")
 
 
 def test_up_again_changes_nothing(site: Rehearsed) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rehearsal.processes import last_lines
-from tests import partners
+from rehearsal.toolchain.pythons import MLFLOW
 
 
 def asked(address: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def served(place: Path, port: int, database: str = "") -> Iterator[str]:
     """A server of MLflow's own on a database, which lies below `place` unless its address is given."""
     address = f"http://127.0.0.1:{port}"
     store = database or f"sqlite:///{place}/mlflow.db"
-    words = [str(partners.python("mlflow")), "-m", "mlflow", "server", "--host=127.0.0.1", f"--port={port}"]
+    words = [str(MLFLOW.python()), "-m", "mlflow", "server", "--host=127.0.0.1", f"--port={port}"]
     words += ["--workers=1", f"--backend-store-uri={store}", f"--artifacts-destination={place}/artifacts"]
     with (place / "server.log").open("w") as log:
         known = {**os.environ, "MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}

@@ -24,9 +24,9 @@ import steps
 import training
 
 from rehearsal.places import free_port
-from tests import partners
 from tests.node import mlflow_servers
 from tests.node.mlflow_servers import asked
+from tests.partners import KFP
 
 PROGRAMS = Path(__file__).with_name("pipeline_programs.py")
 COMMIT, IMAGE = "c" * 40, "registry.example/trainer@sha256:" + "d" * 64
@@ -182,9 +182,7 @@ def test_kfps_local_runner_runs_each_step_of_the_compiled_file(line: Line, tmp_p
     scripts, compiled = Path(pipeline.__file__).parent, tmp_path / "pipeline.yaml"
 
     def said_by_kfp(*words: str | Path) -> tuple[int, str]:
-        done = subprocess.run(
-            [partners.python("kfp"), *words], capture_output=True, text=True, check=False, timeout=600
-        )
+        done = subprocess.run([KFP.python(), *words], capture_output=True, text=True, check=False, timeout=600)
         return done.returncode, done.stdout + done.stderr
 
     asked_for = [each for each in line.words() if not each.startswith("--work=")]

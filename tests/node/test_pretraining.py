@@ -11,7 +11,7 @@ from typing import Any
 import pipeline
 import yaml
 
-from tests import partners
+from tests.partners import KFP
 
 LOOK = """
 import json, sys, yaml
@@ -49,7 +49,7 @@ ASKED = {
 def compiled(into: Path, **changes: str) -> subprocess.CompletedProcess[str]:
     words = [f"--{name}={value}" for name, value in {**ASKED, **changes}.items()]
     script = Path(pipeline.__file__).with_name("pretraining.py")
-    said = [str(partners.python("kfp")), str(script), f"--into={into}", "--claim=saves", *words]
+    said = [str(KFP.python()), str(script), f"--into={into}", "--claim=saves", *words]
     return subprocess.run(said, capture_output=True, text=True, check=False, timeout=600)
 
 
@@ -82,7 +82,7 @@ def test_kfp_compiles_the_steps_in_their_order_with_their_words(tmp_path: Path) 
 def test_kfps_own_loader_and_its_schemas_take_it(tmp_path: Path) -> None:
     assert compiled(tmp_path / "p.yaml").returncode == 0
     done = subprocess.run(
-        [partners.python("kfp"), "-c", LOOK, str(tmp_path / "p.yaml")],
+        [KFP.python(), "-c", LOOK, str(tmp_path / "p.yaml")],
         capture_output=True,
         text=True,
         check=False,

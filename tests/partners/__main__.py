@@ -1,6 +1,7 @@
 """`python -m tests.partners`: make what the slow tests need, before they wait for it."""
 
-from tests.partners import python
+from rehearsal.toolchain.pythons import MLFLOW
+from tests.partners import KFP
 
-python("kfp")
-python("mlflow")
+KFP.python()
+MLFLOW.python()

@@ -1,6 +1,7 @@
 """Copies of saves into a bucket with a KMS key: the run's role has to hold kms:GenerateDataKey on it (LF11)."""
 
 import json
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,10 +9,12 @@ from typing import Any
 
 import pytest
 
+from components.storage.aws_cli import AwsCli
+from components.tracking.backup import copying
 from rehearsal.cloud.seen.aws import Aws
 from rehearsal.images import awscli, identity, stores
 from rehearsal.kubelet.contents import Contents
-from rehearsal.kubelet.program import Launch, Mount
+from rehearsal.kubelet.program import VOLUMES, Launch, Mount
 from rehearsal.tests.cloud.conftest import REGION, Cloud
 from rehearsal.tests.cloud.world import make_role
 from rehearsed import saves
@@ -68,3 +71,24 @@ def test_on_a_site_the_newest_save_lies_in_the_sites_store(tmp_path: Path) -> No
     other = uploading(launch.world, tmp_path, {**env, "AWS_SECRET_ACCESS_KEY": "other"}, mounts)
     with pytest.raises(awscli.CommandError, match=r"upload failed: .* An error occurred \(SignatureDoesNotMatch\)"):
         saves.copied(other)
+
+
+def test_a_file_that_a_real_process_wrote_is_stored_as_it_is_under_its_day_and_hour(
+    cloud: Cloud, role: str, tmp_path: Path
+) -> None:
+    world: Any = SimpleNamespace(aws=Aws(cloud.account, REGION), directory=tmp_path)
+    script = copying(AwsCli(image="aws-cli"))
+    pod = {"metadata": {"name": "p", "namespace": "tracking"}, "spec": {}}
+    mounts, env = [Mount("/dump", "pod:u:dump", name="dump")], {"BACKUP_URI": "s3://saves/backups"}
+    launch = Launch(world, pod, {}, "n", ["sh", "-c"], [script], env, mounts, tmp_path / "p/copy/0", print, 0.0)
+    file = tmp_path / "p" / VOLUMES / "dump" / "mlflow.dump"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"PGDMP")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(identity, "of", lambda _: identity.Identity(role))
+        patch.setattr("rehearsed.saves.time.gmtime", lambda: time.struct_time((2026, 11, 25, 7, 30, 0, 2, 329, 0)))
+        document = json.dumps({"Version": "2012-10-17", "Statement": [PUT, ENCRYPT]})
+        cloud.client("iam").put_role_policy(RoleName="saver", PolicyName="write", PolicyDocument=document)
+        assert saves.copied(launch) == ["upload: /dump/mlflow.dump to s3://saves/backups/3-07.dump"]
+    kept = cloud.client("s3").get_object(Bucket="saves", Key="backups/3-07.dump")
+    assert kept["Body"].read() == b"PGDMP"

@@ -13,7 +13,7 @@ from components.tracking.backup import DUMP, DUMPING, copying
 from components.tracking.database import HOST, USER
 from components.tracking.mlflow import BACKEND
 from rehearsal.places import free_port
-from tests import partners
+from rehearsal.toolchain.pythons import MLFLOW
 from tests.node import mlflow_servers
 from tests.node.mlflow_servers import asked, runs, steps
 from tests.stacks.fake_platform import CaskClient
@@ -42,7 +42,7 @@ def postgresql(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def _serving(place: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    words = [str(partners.python("mlflow")), "-c", SERVE, f"{place}/data", str(MINUTES)]
+    words = [str(MLFLOW.python()), "-c", SERVE, f"{place}/data", str(MINUTES)]
     monkeypatch.setenv("PGCTLTIMEOUT", str(MINUTES))
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout

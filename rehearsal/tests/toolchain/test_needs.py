@@ -62,6 +62,11 @@ def test_what_monitors_brings_its_own_binaries_and_those_of_the_pods_it_makes(
     assert needs.of([resource]) == Needs(families, ())
 
 
+@pytest.mark.parametrize("image", ["ghcr.io/mlflow/mlflow:v3.15.1-full", "public.ecr.aws/docker/library/postgres:17.7"])
+def test_a_tracker_and_its_database_need_programs_in_python(image: str) -> None:
+    assert needs.of([(DEPLOYMENT, pod(image))]) == Needs((), (), ("mlflow",))
+
+
 @pytest.mark.parametrize(
     "resource",
     [
