@@ -58,6 +58,10 @@ class Calibration:
     published: int
     source: str
 
+    def again(self, recompute: str) -> float:
+        """What of a layer's forward pass is computed again in the backward one."""
+        return {"none": 0.0, "selective": self.selective_part, "full": 1.0}[recompute] * self.again_part
+
     @property
     def basis(self) -> str:
         """What the row rests on, in words."""
@@ -66,7 +70,7 @@ class Calibration:
         return f"no published run: {self.source}"
 
 
-_ROWS = (
+_ROWS: tuple[Calibration, ...] = (
     Calibration(
         software="megatron",
         compute_capability=8,

@@ -138,8 +138,7 @@ def step_time(
     full, passes = job.method == "full", job.accumulation
     sent = tuple(timed(each, cluster) for each in exchanges(model, job, layout))
     forward = _phase(Phase.FORWARD, passes * one.forward_s, sent, job, row)
-    again = {"none": 0.0, "selective": row.selective_part, "full": 1.0}[job.recompute] * row.again_part
-    backward_s = one.backward_s(full=full, again=again)
+    backward_s = one.backward_s(full=full, again=row.again(job.recompute))
     backward = _phase(Phase.BACKWARD, passes * backward_s, sent, job, row)
     loss = PhaseTime(phase=Phase.LOSS, compute_s=loss_s(model, job, layout, cluster.gpu))
     optimizer = PhaseTime(phase=Phase.OPTIMIZER, compute_s=optimizer_s(model, job, layout, cluster.gpu))
@@ -149,7 +148,7 @@ def step_time(
     load_s = text_gb(tokens) / storage_gb_per_s if storage_gb_per_s else 0.0
     load = PhaseTime(phase=Phase.LOAD, compute_s=0.0, exchange_s=load_s, exposed_s=max(0.0, load_s - beside_s))
     rate = tokens / (beside_s + load.seconds)
-    flops = model_flops_per_token(model, job.sequence) * (1 if full else 2 / 3)
+    flops = model_flops_per_token(model, job.sequence, full=full)
     return StepTime(
         phases=(load, forward, loss, backward, optimizer),
         traffic=sent,
