@@ -136,9 +136,9 @@ def _fabric(
     fabric: FabricPlan, prices: Mapping[str, PurchasePrice], lengths_m: tuple[float, float]
 ) -> Iterator[BomLine]:
     design, generation = fabric.growth.day_one, fabric.cards.nic.generation
-    tiers = {"leaves": design.leaves, "spines": design.spines, "cores": design.cores}
+    tiers = {("leaf", "leaves"): design.leaves, ("spine", "spines"): design.spines, ("core", "cores"): design.cores}
     planes = f" on each of {design.planes} planes" if design.planes > 1 else ""
-    note = f"{', '.join(f'{count} {tier}' for tier, count in tiers.items() if count)}{planes}"
+    note = f"{', '.join(f'{count} {names[count > 1]}' for names, count in tiers.items() if count)}{planes}"
     yield bought(Part.INTERCONNECT, fabric.switch.name, design.switches, amount(fabric.switch.price), note=note)
     near, far, share = _cables(design, generation, lengths_m)
     above = design.leaf_spine_cables + design.spine_core_cables

@@ -1,17 +1,12 @@
 """What one GPU of a pipeline stage computes: products, attention, sums over memory and experts, loss and optimizer.
 
-Rates are those of `catalogue/calibration.py`. Products in FP8 are the linear layers'; attention, experts' products and
-the output layer run in bf16, as the software leaves them.
+Rates are those of `catalogue/calibration.py`. Products in FP8 are those of linear layers and experts; attention and the
+output layer run in bf16, as the software leaves them.
 """
 
 from dataclasses import dataclass
 
-from catalogue.calibration import (
-    EXPERT_WIDTH_OF_HALF_RATE,
-    WIDTH_OF_HALF_RATE,
-    Calibration,
-    calibration,
-)
+from catalogue.calibration import WIDTH_OF_HALF_RATE, Calibration, calibration
 from catalogue.model_types import Model
 from catalogue.types import Gpu
 from planner.throughput import peak_tflops
@@ -68,47 +63,42 @@ def forward_pass(model: Model, job: Job, layout: Layout, gpu: Gpu) -> Pass:
     plain = calibration(job.software, gpu, "bf16")
     tokens = job.micro_batch * job.sequence / layout.context / layout.tensor
     peak = peak_tflops(gpu) * _FLOPS_PER_TFLOP
-    slow = _narrow(model.hidden / layout.tensor, WIDTH_OF_HALF_RATE)
-    rate = peak_tflops(gpu, job.precision) * _FLOPS_PER_TFLOP * row.peak_part * slow
+    width = model.hidden / layout.tensor
+    slow = width / (width + WIDTH_OF_HALF_RATE)
+    wide = peak_tflops(gpu, job.precision) * _FLOPS_PER_TFLOP * row.peak_part
     bandwidth = gpu.memory_tb_per_s * _BYTES_PER_TB * _MEMORY_PART
     experts = model.experts
     routed = model.parameters_per_expert * experts.active * experts.layers if experts else 0
     body = model.active_parameters - routed - model.embedding_parameters
-    width = model.heads * model.head_dim
+    heads = model.heads * model.head_dim
     moved = _PASSES_OVER_HIDDEN * model.hidden * _ACTIVATION_BYTES * model.layers
     output = model.hidden * model.vocab
     whole = Pass(
-        products_s=_MULTIPLY_ADD * body * tokens / rate,
+        products_s=_MULTIPLY_ADD * body * tokens / (wide * slow),
         attention_s=_CAUSAL
         * 2
         * _MULTIPLY_ADD
         * job.sequence
-        * width
+        * heads
         * model.layers
         * tokens
         / (peak * row.attention_part),
         memory_s=moved * tokens / bandwidth,
-        experts_s=_experts_s(model, layout, row, tokens, peak, bandwidth),
+        experts_s=_experts_s(model, layout, row, tokens, wide, bandwidth),
         output_s=_MULTIPLY_ADD * output * tokens / (peak * plain.peak_part * slow),
     )
     return _of_stage(whole, model.layers, layout.pipeline)
 
 
-def _experts_s(model: Model, layout: Layout, row: Calibration, tokens: float, peak: float, bandwidth: float) -> float:
-    """Products of the chosen experts at their own rate, their tokens' copies, and what each expert of the GPU costs."""
+def _experts_s(model: Model, layout: Layout, row: Calibration, tokens: float, wide: float, bandwidth: float) -> float:
+    """Products of the chosen experts at the `wide` rate, their tokens' copies, and what each expert of a GPU costs."""
     if (experts := model.experts) is None:
         return 0.0
     routed = model.parameters_per_expert * experts.active * experts.layers
-    rate = peak * row.expert_part * _narrow(experts.ffn, EXPERT_WIDTH_OF_HALF_RATE)
     copied = _PASSES_OVER_COPIES * experts.active * model.hidden * _ACTIVATION_BYTES * experts.layers
     # The rows count an expert's costs forward and backward together; a third of them is forward.
     launched = experts.layers * experts.count / layout.expert * row.per_expert_s / 3
-    return _MULTIPLY_ADD * routed * tokens / rate + copied * tokens / bandwidth + launched
-
-
-def _narrow(width: float, half: float) -> float:
-    """Part of the rate that products of this width reach: w / (w + half)."""
-    return width / (width + half)
+    return _MULTIPLY_ADD * routed * tokens / wide + copied * tokens / bandwidth + launched
 
 
 def _of_stage(whole: Pass, layers: int, stages: int) -> Pass:

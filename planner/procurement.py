@@ -11,6 +11,7 @@ from catalogue.types import Instance, UsageClass
 from catalogue.units import GIB_PER_TIB
 from planner.bom import Basis, Bom, BomLine
 from planner.pool_types import AwsPoolPlan
+from planner.wording import counted
 
 _PLATFORM_INTERFACES_PER_ZONE = 2
 """Those of the EKS control plane in each of its zones; NAT and FSx are counted apart."""
@@ -195,7 +196,7 @@ def room_checks(
     """
     yield Check(
         section="facility",
-        item=f"{planned_kw:.1f} kW of power with its margin, on {circuits} circuits",
+        item=f"{planned_kw:.1f} kW of power with its margin, on {counted(circuits, 'circuit')}",
         status=Status.CONFIRM,
         note=f"the room's owner confirms them in writing, for {deliver_to}",
     )

@@ -37,8 +37,8 @@ FORMULAS = {
     Phase.FORWARD: "micro-batches x (products / calibrated rate + half of attention / its rate + sums / memory rate + "
     "experts) + exposed exchanges",
     Phase.LOSS: "3 x 4 B x tokens of the GPU x vocabulary / tensor / memory rate",
-    Phase.BACKWARD: "2 x forward (1 x with LoRA), attention 2.5 x, the layers once more where all is computed again "
-    "+ exposed exchanges",
+    Phase.BACKWARD: "2 x forward (1 x with LoRA), attention 2.5 x, the layers once more where all is computed again, "
+    "half of that where PyTorch recomputes selectively + exposed exchanges",
     Phase.OPTIMIZER: "(2 x states + gradient + weight) of the GPU's share / memory rate",
 }
 
@@ -138,7 +138,7 @@ def step_time(
     full, passes = job.method == "full", job.accumulation
     sent = tuple(timed(each, cluster) for each in exchanges(model, job, layout))
     forward = _phase(Phase.FORWARD, passes * one.forward_s, sent, job, row)
-    backward_s = one.backward_s(full=full, again=row.again_part if job.recompute == "full" else 0.0)
+    backward_s = one.backward_s(full=full, again=row.again(job.recompute))
     backward = _phase(Phase.BACKWARD, passes * backward_s, sent, job, row)
     loss = PhaseTime(phase=Phase.LOSS, compute_s=loss_s(model, job, layout, cluster.gpu))
     optimizer = PhaseTime(phase=Phase.OPTIMIZER, compute_s=optimizer_s(model, job, layout, cluster.gpu))
@@ -148,7 +148,7 @@ def step_time(
     load_s = text_gb(tokens) / storage_gb_per_s if storage_gb_per_s else 0.0
     load = PhaseTime(phase=Phase.LOAD, compute_s=0.0, exchange_s=load_s, exposed_s=max(0.0, load_s - beside_s))
     rate = tokens / (beside_s + load.seconds)
-    flops = model_flops_per_token(model, job.sequence) * (1 if full else 2 / 3)
+    flops = model_flops_per_token(model, job.sequence, full=full)
     return StepTime(
         phases=(load, forward, loss, backward, optimizer),
         traffic=sent,
@@ -164,13 +164,13 @@ def step_time(
 def _part(exchange: Exchange, job: Job, phase: Phase) -> float:
     """Forward and backward pass share what layers exchange; with full recomputation the forward runs twice.
 
-    Weights are gathered before each pass (ZeRO-3, FSDP) or before the first one (ZeRO-1 and 2); gradients are reduced
-    in the backward pass.
+    Weights are gathered before each pass (ZeRO-3, FSDP) or once, before the first one; gradients are reduced in the
+    backward pass.
     """
     if exchange.axis is Axis.DATA:
         if exchange.collective is not Collective.ALL_GATHER:
             return 1.0 if phase is Phase.BACKWARD else 0.0
-        if job.sharding in ("zero1", "zero2"):
+        if exchange.times == 1:
             return 1.0 if phase is Phase.FORWARD else 0.0
         return 0.5
     again = job.recompute == "full" and exchange.axis is not Axis.PIPELINE

@@ -21,9 +21,10 @@ CLAIM_TOLERANCE = 0.1
 """How far a measured utilisation may lie from the one that is told with it, relative to it."""
 
 
-def model_flops_per_token(model: Model, sequence: int = 0) -> float:
+def model_flops_per_token(model: Model, sequence: int = 0, *, full: bool = True) -> float:
     """Floating-point operations of one trained token in sequences of so many tokens, 0 leaves attention out: 6 x active
-    parameters, and 12 x layers x width x sequence of attention. Recomputed activations are no part of it.
+    parameters, and 12 x layers x width x sequence of attention. Recomputed activations are no part of it. Adapters
+    leave out the weights' gradients, a third (`full` False).
 
     The width is that of the attention, heads x head dimension; latent attention compares wider keys than the values it
     adds up, and counts their mean.
@@ -32,7 +33,7 @@ def model_flops_per_token(model: Model, sequence: int = 0) -> float:
     if latent := model.latent:
         width = model.heads * (latent.nope_dim + latent.rope_dim + latent.value_dim) / 2
     attention = _ATTENTION_FLOPS * model.layers * width * sequence
-    return _FLOPS_PER_PARAMETER * model.active_parameters + attention
+    return (_FLOPS_PER_PARAMETER * model.active_parameters + attention) * (1 if full else 2 / 3)
 
 
 def peak_tflops(gpu: Gpu, precision: str = "bf16") -> float:

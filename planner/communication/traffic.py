@@ -163,7 +163,7 @@ def _data(model: Model, job: Job, layout: Layout) -> Iterator[Exchange]:
     )
     for parameters, ranks, stride in parts:
         if ranks > 1 and parameters:
-            for collective, size_bytes, times in _reductions(parameters, job):
+            for collective, size_bytes, times in _reductions(parameters, job, layout):
                 yield Exchange(
                     axis=Axis.DATA,
                     collective=collective,
@@ -175,22 +175,23 @@ def _data(model: Model, job: Job, layout: Layout) -> Iterator[Exchange]:
                 )
 
 
-def _reductions(parameters: float, job: Job) -> Iterator[tuple[Collective, float, int]]:
+def _reductions(parameters: float, job: Job, layout: Layout) -> Iterator[tuple[Collective, float, int]]:
     """Operation, size and number, for so many parameters of a rank.
 
     An all-reduce, or its two halves where ranks keep parts of the states.
 
-    ZeRO-3 and FSDP gather and reduce in each pass. Adapters (LoRA) have next to no gradients, and their frozen weights
-    only move where they are gathered.
+    ZeRO-3 and FSDP gather and reduce in each pass; pipeline stages stay together and do so once a step (PyTorch's
+    pipeline schedules; torchtitan, `reshard_after_forward: default`). Adapters (LoRA) have next to no gradients, and
+    their frozen weights only move where they are gathered.
     """
-    trained, gathered = job.method == "full", job.sharding in _GATHERED
+    trained, gathered = job.method == "full", job.sharding in _GATHERED and layout.pipeline == 1
     gradients = parameters * _GRADIENT_BYTES[job.gradients]
     weights = parameters * min(weight_bytes(job), _ACTIVATION_BYTES)
     if job.sharding == "none":
         if trained:
             yield Collective.ALL_REDUCE, gradients, 1
         return
-    if gathered or trained:
+    if job.sharding in _GATHERED or trained:
         yield Collective.ALL_GATHER, weights, _GATHERS * job.accumulation if gathered else 1
     if trained:
         yield Collective.REDUCE_SCATTER, gradients, job.accumulation if gathered else 1

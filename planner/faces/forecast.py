@@ -96,7 +96,7 @@ def _step(step: StepTime) -> str:
 
 
 def _sent(each: ExchangeTime) -> str:
-    exchange, beside = each.exchange, ", hidden" if each.exchange.hidden else ""
+    exchange, beside = each.exchange, ", beside computation" if each.exchange.hidden else ""
     size = f"{quantity(round(exchange.sent_bytes / BYTES_PER_GB, 2))} GB"
     return f"{size} of {exchange.axis} {exchange.collective} in {seconds(each.seconds)} ({each.algorithm}{beside})"
 
@@ -113,7 +113,7 @@ def exchange_row(each: ExchangeTime) -> tuple[str, ...]:
         f"{each.bus_gb_per_s:,.1f}",
         seconds(each.seconds),
         str(each.algorithm),
-        "hidden" if exchange.hidden else "exposed",
+        "beside computation" if exchange.hidden else "exposed",
     )
 
 

@@ -64,13 +64,13 @@ def _range(amount: Amount) -> tuple[str, str, str]:
 
 
 def owned_facts(bom: Bom, owned: OwnedCost, cloud: Comparison | None) -> Iterator[tuple[str, str | None]]:
-    yield "without a price", ", ".join(line.item for line in bom.unpriced) or None
+    yield "without a price", ", ".join(dict.fromkeys(line.item for line in bom.unpriced)) or None
     if owned.purchase_per_gpu:
         yield "a GPU", f"{usd(owned.purchase_per_gpu.usd)} USD"
     if owned.purchase.usd:
         more = owned.purchase_with_redundancy
-        why = "where the bill has no redundant power, cooling and fabric yet"
-        yield "with premium", f"{usd(more.usd)} USD ({usd(more.low)} to {usd(more.high)}), {why}"
+        why = "where power, cooling and fabric of the bill are not redundant yet"
+        yield "with redundancy", f"{usd(more.usd)} USD ({usd(more.low)} to {usd(more.high)}), {why}"
     running = owned.running
     parts = f"power {usd(running.power.usd)}, staff {usd(running.staff.usd)}, support {usd(running.support.usd)}"
     yield "a year", f"{usd(running.yearly.usd)} USD ({parts})"
@@ -91,7 +91,7 @@ def order(bom: Bom, checklist: Sequence[Check]) -> RenderableType:
     """
     counts, left = Counter(check.status for check in checklist), open_checks(checklist)
     checks = ", ".join(f"{counts[status]} {status}" for status in Status if counts[status])
-    missing = ", ".join(check.section for check in left if check.status is Status.MISSING)
+    missing = ", ".join(dict.fromkeys(check.section for check in left if check.status is Status.MISSING))
     rows = (
         ("bill", f"{len(bom.lines)} lines, {len(bom.unpriced)} of them without a price"),
         ("checklist", checks),

@@ -93,7 +93,8 @@ def training_facts(run: RunPlan, training: TrainingPlan) -> Iterator[tuple[str, 
         "data": layout.data,
         "virtual stages": layout.virtual_stages,
     }
-    how = f"{job.method}, {job.precision}, {job.sharding}, recompute {job.recompute}, as {job.software} does"
+    sharding = "unsharded" if job.sharding == "none" else job.sharding
+    how = f"{job.method}, {job.precision}, {sharding}, recompute {job.recompute}, as {job.software} does"
     yield "model", f"{training.model}, {how}"
     yield "parallel", ", ".join(f"{name} {degree}" for name, degree in degrees.items() if degree > 1) or "none"
     batch = f"{counted(training.global_batch, 'sequence')} of {job.sequence:,}, {training.tokens_per_step:,} tokens"
@@ -110,7 +111,7 @@ def training_facts(run: RunPlan, training: TrainingPlan) -> Iterator[tuple[str, 
         "failure rates",
         "; ".join([mttf.source, *(f"{each.source}: {each.hours:.1f} h" for each in compared(mttf.gpus))]),
     )
-    if training.best_checkpoint_seconds is not None:
+    if training.best_checkpoint_seconds is not None and not run.tiers:
         yield "checkpoint", f"every {training.best_checkpoint_seconds / 60:.0f} min loses least"
     yield from tier_facts(run.tiers)
     if run.forecast:
@@ -202,7 +203,8 @@ def service_facts(
     service: ServicePlan, pool: PoolPlan, gateway: GatewayPlan | None
 ) -> Iterator[tuple[str, str | None]]:
     gpu = pool.gpu.name if pool.gpu else "GPU"
-    replicas = f"{service.min_replicas} to {service.max_replicas}"
+    least, most = service.min_replicas, service.max_replicas
+    replicas = f"{least} to {most}" if most > least else f"{most}"
     yield "replicas", f"{replicas} of {service.pod.gpus} {gpu} in pool {service.pool}"
     yield (
         "KV cache",

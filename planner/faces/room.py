@@ -161,15 +161,14 @@ def power_facts(plan: FacilityPlan) -> Iterator[tuple[str, str | None]]:
     parts = {"nodes": power.nodes_kw, "switches": power.switches_kw, "storage": power.storage_kw}
     parts |= {"control": power.control_kw, "pumps": power.pumps_kw}
     shares = ", ".join(f"{name} {quantity(round(kw, 1))}" for name, kw in parts.items() if kw)
-    yield "machines", f"{power.draw_kw:,.1f} kW ({shares}); their GPUs alone {power.gpus_kw:,.1f}"
+    gpus = f"; their GPUs alone {power.gpus_kw:,.1f}" if power.gpus_kw else ""
+    yield "machines", f"{power.draw_kw:,.1f} kW ({shares}){gpus}"
     yield "to order", f"{power.planned_kw:,.1f} kW with a margin of {power.margin:.0%}"
     yield "whole room", f"{plan.facility_kw:,.1f} kW, {plan.yearly_mwh:,.0f} MWh a year"
     yield "circuit", f"{plan.circuit_kw:,.1f} kW each, continuously"
     flow = f", {plan.litres_per_minute:.0f} l/min" if plan.litres_per_minute is not None else ""
-    yield (
-        "heat",
-        f"{heat.air_kw:,.1f} kW to air, {heat.liquid_kw:,.1f} kW to liquid{flow}; {plan.cooling_tons:,.1f} tons",
-    )
+    cooled = f"{plan.cooling_tons:,.1f} tons of cooling"
+    yield "heat", f"{heat.air_kw:,.1f} kW to air, {heat.liquid_kw:,.1f} kW to liquid{flow}; {cooled}"
     if plan.ups_kwh is not None and plan.ups_load_kw is not None:
         yield "batteries", f"{plan.ups_kwh:,.1f} kWh for {plan.ups_load_kw:,.1f} kW"
     yield "energy", f"{usd(plan.usd_per_hour)} USD an hour, {usd(plan.yearly_usd)} a year"

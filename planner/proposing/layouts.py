@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import inf
 
-from catalogue.calibration import Software
+from catalogue.calibration import Software, calibration
 from catalogue.model_types import Model
 from catalogue.types import Gpu
 from planner.communication.group import Cluster
@@ -71,7 +71,8 @@ def _shapes(model: Model, gpu: Gpu, per_node: int, sequence: int) -> Iterator[Sh
                             sequence=sequence,
                         )
                         one = forward_pass(model, job, layout, gpu)
-                        took = one.forward_s + one.backward_s(full=True, again=recompute == "full")
+                        again = calibration(software, gpu, precision).again(recompute)
+                        took = one.forward_s + one.backward_s(full=True, again=again)
                         yield Shape(job=job, layout=layout, gpu_s_per_token=took * layout.replica / (micro * sequence))
 
 

@@ -48,7 +48,7 @@ def plan_training(
 
     `failures_per_1000_node_days` is what the site knows of its own nodes; None takes what was published of the GPU.
     """
-    flops = model_flops_per_token(model, job.sequence)
+    flops = model_flops_per_token(model, job.sequence, full=job.method == "full")
     failing = mttf(gpus, failure_rate(gpu, failures_per_1000_node_days))
     return TrainingPlan(
         model=model.name,

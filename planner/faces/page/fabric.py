@@ -41,7 +41,8 @@ def fabric_drawing(design: FabricDesign, *before: Child, name: str = "Compute fa
     height = _ROW * (len(rows) - 1) + 2 * _BOX
     cells = [cell for index, row in enumerate(rows) for cell in _placed(row, index)]
     planes = f", one of {design.planes} equal planes" if design.planes > 1 else ""
-    said = ", ".join(counted for row in rows for counted in _counted(row))
+    ends = "node" if kind == "fabric" else "port"
+    said = ", ".join(counted for row in rows for counted in _counted(row, ends))
     return drawing(
         f"{kind}-drawing",
         f"{name}, {design.topology}{planes}",
@@ -50,7 +51,7 @@ def fabric_drawing(design: FabricDesign, *before: Child, name: str = "Compute fa
         *before,
         element("g", *_cables(design, cells), class_="links"),
         *map(_boxed, cells),
-        *_captions(rows),
+        *_captions(rows, ends),
         data_leaves=design.leaves,
         data_spines=design.spines,
         data_cores=design.cores,
@@ -135,17 +136,17 @@ def _boxed(cell: Cell) -> Markup:
     return element("g", shape, words)
 
 
-def _captions(rows: Sequence[_Row]) -> Iterator[Markup]:
+def _captions(rows: Sequence[_Row], ends: str) -> Iterator[Markup]:
     for index, row in enumerate(rows):
         middle = _ROW * index + _BOX + 4
-        said = _counted(row)
+        said = _counted(row, ends)
         for place, counted in enumerate(said):
             yield label(0, middle + _LINE * (place - (len(said) - 1) / 2), counted, "start")
 
 
-def _counted(row: _Row) -> list[str]:
-    """How many devices of each tier there are."""
+def _counted(row: _Row, ends: str) -> list[str]:
+    """How many devices of each tier there are; the lowest are nodes, or ports of machines and switches."""
     counts: Counter[str] = Counter()
     for tier, devices in row:
-        counts[tier] += len(devices)
+        counts[ends if tier == "node" else tier] += len(devices)
     return [f"{count:,} {tier if count == 1 else _PLURAL.get(tier, f'{tier}s')}" for tier, count in counts.items()]

@@ -127,11 +127,15 @@ def _room(plan: MetalPlan) -> Iterator[Markup]:
         yield section("fabric", "Fabric", joined, facts(fabric_facts(plan.fabric)))
     if plan.networks:
         beside = (
-            wide(
-                fabric_drawing(each.design, name=f"{each.kind.capitalize()} network", kind=each.kind),
-                f"Drawing: {each.kind} network",
-            )
+            drawn
             for each in plan.networks
+            for drawn in (
+                element("h3", each.kind.capitalize()),
+                wide(
+                    fabric_drawing(each.design, name=f"{each.kind.capitalize()} network", kind=each.kind),
+                    f"Drawing: {each.kind} network",
+                ),
+            )
         )
         yield section("networks", "Storage and management networks", *beside, facts(network_facts(plan.networks)))
     drawn = racks.racks(plan.facility) if plan.facility.racks else None

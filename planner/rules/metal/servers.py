@@ -49,8 +49,9 @@ def psu_spare(_: MetalDraft, _pool: MetalPool, server: Server) -> Iterable[Obser
     """A server keeps running when one of its power supplies fails."""
     units = server.power_supplies
     if units.redundant < 1:
+        which = f"one of its {units.count} power supplies" if units.count > 1 else "its only power supply"
         yield Observation(
-            sentence=f"a {server.name} stops when one of its {units.count} power supplies fails",
+            sentence=f"a {server.name} stops when {which} fails",
             remedy="take a server with N+1 supplies, or accept the loss of a node",
             inputs={"supplies": str(units.count), "redundant": str(units.redundant)},
         )

@@ -182,8 +182,8 @@ def lustre_one_loss(_: MetalDraft, servers: LustreServers) -> Iterable[Observati
     if servers.redundancy.parity < 2:
         yield Observation(
             path="parity",
-            sentence=f"{servers.redundancy} loses a target with the second drive that fails before the first is "
-            "rebuilt",
+            sentence=f"with {servers.redundancy} a target is lost with the second drive that fails before the first "
+            "is rebuilt",
             remedy=f"take {max(1, servers.redundancy.data - 1)}+2, or 8+2",
             inputs={"may be lost": str(servers.redundancy.parity)},
         )

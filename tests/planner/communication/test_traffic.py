@@ -106,11 +106,11 @@ def test_sharding_decides_what_data_ranks_exchange(
 def test_exchanges_add_up_to_the_volume_of_data_parallelism(
     sharding: Sharding, tensor: int, pipeline: int, data: int
 ) -> None:
-    """T3.4: 2(d-1)/d of the gradients, half as much again with ZeRO-3 and FSDP."""
+    """T3.4: 2(d-1)/d of the gradients, half as much again with ZeRO-3 and FSDP, whose pipelines gather once a step."""
     job, layout = Job(sharding=sharding), Layout(tensor=tensor, pipeline=pipeline, data=data)
     sent = sum(each.sent_bytes for each in of(Axis.DATA, exchanges(LLAMA_70B, job, layout)))
     gradients = LLAMA_70B.parameters * 2 / (layout.tensor * layout.pipeline)
-    passes = 1.5 if sharding in ("zero3", "fsdp") else 1.0
+    passes = 1.5 if sharding in ("zero3", "fsdp") and pipeline == 1 else 1.0
     assert sent == pytest.approx(passes * 2 * (data - 1) / data * gradients)
 
 

@@ -8,10 +8,12 @@ import pytest
 from catalogue.calibration import calibration
 from catalogue.gpus import A100_80, B200, H100, H200
 from catalogue.models import MODELS
+from planner.communication.traffic import Axis, exchanges
 from planner.reliability.mttf import PUBLISHED, failure_rate, mttf
 from planner.step import step_time
 from planner.training.job import Job, Layout
 from planner.training.memory import training_memory
+from tests.planner.published.fit import fitted
 from tests.planner.published.runs import Run, published, rows
 
 RUNS, UNSEEN = list(published()), list(published("unseen"))
@@ -30,22 +32,49 @@ def in_range(runs: list[Run]) -> int:
 
 
 def test_forecasts_hold_against_published_runs() -> None:
-    """A17, C10: of 157 runs that the rates were fitted to 132 are within 10 % and 151 within 25 %. The floors leave
+    """A17, C10: of 165 runs that the rates were fitted to 140 are within 10 % and 160 within 25 %. The floors leave
     room for a change of some runs, not for a worse model."""
     found = [ratio(run) for run in RUNS]
-    assert len(found) == len(rows("runs")) == 157
-    assert sum(abs(each - 1) <= 0.10 for each in found) >= 128
-    assert sum(abs(each - 1) <= 0.25 for each in found) >= 148
+    assert len(found) == len(rows("runs")) == 165
+    assert sum(abs(each - 1) <= 0.10 for each in found) >= 137
+    assert sum(abs(each - 1) <= 0.25 for each in found) >= 157
 
 
 def test_forecasts_of_runs_that_nothing_was_fitted_to() -> None:
-    """A17: of 47 runs of other software and other years, half are within 10 % (60 % is the goal), all but two within
-    25 %, and four of five and more in the printed range. What is off is FP8 of early releases, which was slower."""
+    """A17: of 89 runs of other software and other years 47 are within 10 % (60 % is the goal), nine of ten within 25 %,
+    and 71 in the printed range. What is off is software of its first year: FP8 of 2024, Blackwell and DeepSeek-V3 in
+    the spring of 2025; and what torch.compile brings, which FSDP's runs on A100 were without."""
     found = [ratio(run) for run in UNSEEN]
-    assert len(found) == len(rows("unseen")) == 47
-    assert sum(abs(each - 1) <= 0.10 for each in found) >= 24
-    assert sum(abs(each - 1) <= 0.25 for each in found) >= 45
-    assert in_range(UNSEEN) >= 0.85 * len(UNSEEN)
+    assert len(found) == len(rows("unseen")) == 89
+    assert sum(abs(each - 1) <= 0.10 for each in found) >= 47
+    assert sum(abs(each - 1) <= 0.25 for each in found) >= 81
+    assert in_range(UNSEEN) >= 71
+
+
+def test_stages_of_a_pipeline_gather_their_weights_once_a_step() -> None:
+    """A17: under FSDP a pipeline's stages stay together (torchtitan, `reshard_after_forward: default`), as their memory
+    has it; without a pipeline weights are gathered twice for each of 32 micro-batches."""
+    run = next(each for each in UNSEEN if "405b on 512" in each.name)
+    alone = replace(run.layout, pipeline=1)
+    times = {
+        layout.pipeline: [each.times for each in exchanges(run.model, run.job, layout) if each.axis is Axis.DATA]
+        for layout in (run.layout, alone)
+    }
+    assert times == {8: [1, 1], 1: [64, 32]}
+
+
+def test_selective_recomputation_of_pytorch_costs_time() -> None:
+    """A17: Llama 2 13B on 64 A100 trained 13.5 % faster with nothing computed again (torchtitan, June 2024); Megatron
+    computes only attention again, which fused kernels do anyway."""
+    none, selective = (
+        next(each for each in UNSEEN if "titan2406 llama-2-13b" in each.name and each.job.recompute == recompute)
+        for recompute in ("none", "selective")
+    )
+    longer = step_time(selective.model, selective.job, selective.layout, selective.cluster).seconds
+    assert longer / step_time(none.model, none.job, none.layout, none.cluster).seconds == pytest.approx(1.135, abs=0.05)
+    megatron = [replace(each.job, software="megatron", sharding="zero1") for each in (none, selective)]
+    times = {step_time(none.model, job, none.layout, none.cluster).seconds for job in megatron}
+    assert len(times) == 1
 
 
 def test_published_values_lie_in_the_printed_ranges() -> None:
@@ -71,6 +100,15 @@ def test_no_published_run_is_refused_for_memory(run: Run) -> None:
     """C07, HW21: what ran fits, by the least that such software takes of what the driver reports."""
     gpu_gb = run.cluster.gpu.driver_gb
     assert training_memory(run.job, run.model, run.layout, gpu_gb).fits
+
+
+def test_a_row_that_fits_stays_as_it_is() -> None:
+    """A17: the command that fits rows begins at the table and finds nothing better for Megatron-LM on A100."""
+    row = calibration("megatron", A100_80, "bf16")
+    runs = [(1.0, run) for run in RUNS if (run.job.software, run.cluster.gpu.compute_capability) == ("megatron", 8.0)]
+    assert len(runs) == row.published
+    assert fitted(row, runs).peak_part == pytest.approx(row.peak_part, rel=0.02)
+    assert calibration("megatron", A100_80, "bf16") is row
 
 
 def test_every_run_has_a_source() -> None:
@@ -124,11 +162,11 @@ def test_times_between_failures_that_were_published() -> None:
 
 
 def test_rates_that_nothing_stands_behind_say_so() -> None:
-    """A17: DeepSpeed, FSDP on Blackwell and FP8 under FSDP are stretched from rows that exist, with a wide range."""
+    """A17: DeepSpeed and FSDP on Blackwell are stretched from rows that exist, with a wide range."""
     stretched = (
         calibration("deepspeed", A100_80, "bf16"),
         calibration("fsdp", B200, "bf16"),
-        calibration("fsdp", H100, "fp8"),
+        calibration("fsdp", B200, "fp8"),
     )
     for row in stretched:
         assert row.published == 0
