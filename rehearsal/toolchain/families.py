@@ -83,7 +83,7 @@ _CERT_MANAGER_EDITS = (
     Edit(_HOOK_SERVER, "\t\tPort: s.ListenAddr,", '\t\tHost: "127.0.0.1", Port: s.ListenAddr,'),
     Edit(_HOOK_SERVER, 'fmt.Sprintf(":%d", *s.HealthzAddr)', 'fmt.Sprintf("127.0.0.1:%d", *s.HealthzAddr)'),
 )
-# Of 38 providers of secrets and 15 generators of them the stack has AWS' alone: the others are two thirds of a build.
+# Of 38 providers of secrets and 15 generators of them a stack has AWS' alone: each other one has its vendor's library.
 _REGISTERED, _ESO = "register/register.go", "github.com/external-secrets/external-secrets/pkg"
 _EXTERNAL_SECRETS_EDITS = (
     Edit(f"pkg/provider/{_REGISTERED}", "import (\n", f'import _ "{_ESO}/provider/aws"\n\n/*\n'),
