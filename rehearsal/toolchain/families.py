@@ -219,7 +219,7 @@ _ROWS = (
         edits=_CERT_MANAGER_EDITS,
     ),
     _Module("external-secrets", versions.EXTERNAL_SECRETS, "github.com/external-secrets/external-secrets", 1.5).builds(
-        {"external-secrets": ("", 100)},
+        {"external-secrets": ("", 90)},
         serves="secrets from outside",
         wanted_by=("chart:external-secrets",),
         edits=_EXTERNAL_SECRETS_EDITS,
