@@ -12,10 +12,11 @@ from moto.iam.exceptions import DeleteConflictException, MalformedPolicyDocument
 from moto.iam.models import IAMBackend
 from moto.iam.policy_validation import IAMTrustPolicyDocumentValidator
 from moto.iam.responses import IamResponse
-from moto.sts.models import STSBackend
+from moto.sts.models import STSBackend, sts_backends
 
 from rehearsal.cloud.account import ACCOUNT, DEPLOYER_ROLE, DEPLOYER_SESSION, PARTITION, iam
 from rehearsal.cloud.amend import Amendments
+from rehearsal.cloud.seen import iam as iam_policies
 
 AMENDMENTS = Amendments()
 
@@ -77,6 +78,19 @@ def _people() -> set[str]:
     """Kept on moto's backend, so that a reset clears them."""
     found: set[str] = iam().__dict__.setdefault("people", set())
     return found
+
+
+def session(key: str) -> Any | None:
+    """The role's session that an access key was lent to; None for a user's or the deployer's own."""
+    return sts_backends[ACCOUNT][PARTITION].get_assumed_role_from_access_key(key)
+
+
+def policies(role_arn: str) -> list[iam_policies.Policy]:
+    """The documents of a role's inline and attached policies; none where there is no such role."""
+    role = role_by_arn(role_arn)
+    versions = [each for policy in role.managed_policies.values() for each in policy.versions] if role else []
+    texts = [*role.policies.values(), *(each.document for each in versions if each.is_default)] if role else []
+    return [iam_policies.document(each) for each in texts]
 
 
 def trusts(role: Any, service: str, *actions: str) -> bool:

@@ -1,13 +1,22 @@
-"""Secrets Manager: secrets that were in the account before the stack, whom no stack makes."""
+"""Secrets Manager: secrets that were in the account before the stack, whom no stack makes, and who may read them."""
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
+from moto.core.exceptions import JsonRESTError
 from moto.secretsmanager.models import secretsmanager_backends
+from moto.secretsmanager.responses import SecretsManagerResponse
 
 from rehearsal.cloud.account import ACCOUNT
+from rehearsal.cloud.amend import Amendments
+from rehearsal.cloud.iam import policies, session
+from rehearsal.cloud.kms import key_of_arn
+from rehearsal.cloud.seen import iam
 
+AMENDMENTS = Amendments()
 _ARN = re.compile(r"arn:[^:]+:secretsmanager:[^:]+:\d+:secret:(.+)-[A-Za-z0-9]{6}")
+_READ = "secretsmanager:GetSecretValue"
 
 
 def set_secrets(region: str, values: Mapping[str, str]) -> list[str]:
@@ -21,3 +30,31 @@ def set_secrets(region: str, values: Mapping[str, str]) -> list[str]:
         if found:
             backend.secrets[name].arn = key
     return sorted(each.name for each in backend.secrets.values())
+
+
+@AMENDMENTS.around(SecretsManagerResponse, "get_secret_value")
+def _get_secret_value(original: Any, self: Any) -> str:
+    """A role's session reads what the role's policies allow, and with its key; moto gives everybody everything.
+
+    Sources: Secrets Manager user guide, "Permissions policy examples" (the right to a secret), "Secret encryption and
+    decryption" (kms:Decrypt on a key of one's own) and "Troubleshoot" ("Access to KMS is not allowed"); IAM user guide,
+    "Troubleshoot access denied error messages". Who deploys is nobody's session, and reads all.
+    """
+    who, secret = session(self.get_access_key()), self.backend.secrets.get(self._get_param("SecretId"))
+    if who is not None and secret is not None:
+        documents = policies(who.role_arn)
+        if iam.decide(_READ, secret.arn, documents) != "allowed":
+            raise _denied(
+                f"User: {who.arn} is not authorized to perform: {_READ} on resource: {secret.arn} because no "
+                f"identity-based policy allows the {_READ} action"
+            )
+        key = key_of_arn(secret.kms_key_id or "")
+        held = key and iam.decide_key("kms:Decrypt", key.arn, documents, iam.document(key.policy), who.role_arn)
+        if held not in (None, "allowed"):
+            raise _denied("Access to KMS is not allowed")
+    answer: str = original(self)
+    return answer
+
+
+def _denied(message: str) -> JsonRESTError:
+    return JsonRESTError("AccessDeniedException", message)

@@ -24,6 +24,7 @@ from rehearsal.images import (
     certgen,
     curl,
     ebs,
+    external_secrets,
     fetch,
     gateway,
     grafana,
@@ -39,7 +40,6 @@ from rehearsal.images import (
     prometheus,
     s3sync,
 )
-from rehearsal.images.external_secrets import controller as external_secrets
 from rehearsal.images.katib import algorithms, collector, database
 from rehearsal.images.katib import controller as katib
 from rehearsal.images.kyverno import clearing

@@ -83,6 +83,14 @@ _CERT_MANAGER_EDITS = (
     Edit(_HOOK_SERVER, "\t\tPort: s.ListenAddr,", '\t\tHost: "127.0.0.1", Port: s.ListenAddr,'),
     Edit(_HOOK_SERVER, 'fmt.Sprintf(":%d", *s.HealthzAddr)', 'fmt.Sprintf("127.0.0.1:%d", *s.HealthzAddr)'),
 )
+# Of 38 providers of secrets and 15 generators of them a stack has AWS' alone: each other one has its vendor's library.
+_REGISTERED, _ESO = "register/register.go", "github.com/external-secrets/external-secrets/pkg"
+_EXTERNAL_SECRETS_EDITS = (
+    Edit(f"pkg/provider/{_REGISTERED}", "import (\n", f'import _ "{_ESO}/provider/aws"\n\n/*\n'),
+    Edit(f"pkg/provider/{_REGISTERED}", '/yandex/lockbox"\n)', '/yandex/lockbox"\n*/'),
+    Edit(f"pkg/generator/{_REGISTERED}", "import (\n", "/*\n"),
+    Edit(f"pkg/generator/{_REGISTERED}", '/generator/webhook"\n)', '/generator/webhook"\n*/'),
+)
 
 
 class _Module(NamedTuple):
@@ -209,6 +217,12 @@ _ROWS = (
         serves=GATEWAY,
         wanted_by=("chart:cert-manager",),
         edits=_CERT_MANAGER_EDITS,
+    ),
+    _Module("external-secrets", versions.EXTERNAL_SECRETS, "github.com/external-secrets/external-secrets", 1.5).builds(
+        {"external-secrets": ("", 90)},
+        serves="secrets from outside",
+        wanted_by=("chart:external-secrets",),
+        edits=_EXTERNAL_SECRETS_EDITS,
     ),
 )
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from rehearsal.images.external_secrets.controller import seconds
 from tests.graph.harness import Recorded
 
 STARTUP_PERIOD_S = 10
@@ -573,8 +572,11 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
     ),
     "totals.gpus": lambda graph: graph.outputs["hardware"]["gpus"],
     "totals.nodes": lambda graph: sum(_scaling(graph, pool)["maxSize"] for pool in _pools(graph)),
-    "externalSecrets.refreshSeconds": lambda graph: seconds(
-        graph.one("token-hf-token-external-secret").inputs["spec"]["refreshInterval"]
+    "externalSecrets.refreshSeconds": lambda graph: sum(
+        int(count) * {"h": 3600, "m": 60, "s": 1}[unit]
+        for count, unit in re.findall(
+            r"(\d+)([hms])", graph.one("token-hf-token-external-secret").inputs["spec"]["refreshInterval"]
+        )
     ),
     "tracking.mlflow.backupS": lambda graph: _copied(graph, "tracking-backup-schedule"),
     "tracking.mlflow.gib": lambda graph: int(

@@ -11,6 +11,7 @@ import pytest
 
 from policy import RULES
 from policy.pods import pods
+from policy.references import before
 from policy.rule import violations
 from rehearsal.cloud.seen import iam
 from stacks.network import OUTSIDE
@@ -73,6 +74,14 @@ def test_each_secret_is_brought_where_it_is_read() -> None:
     assert stores == {"inference", "training", "monitoring"}
     secrets = {each.inputs["metadata"]["name"] for each in graph.of_type("Secret")}
     assert not secrets & {"hf-token", "tracking-key", "llama-3-8b-keys"}
+
+
+def test_each_goes_before_the_controller_that_lets_it_go() -> None:
+    """External Secrets 2.9 has a finalizer on each, and the older binary of a rehearsal none that would show it."""
+    graph = dev()
+    made = [each for each in graph.of_type("ExternalSecret") if each.token.startswith("kubernetes:")]
+    controller = graph.one("external-secrets-release").urn
+    assert [each.name for each in made if controller not in before(graph, each)] == []
 
 
 def test_pods_read_them_by_the_names_that_they_have() -> None:

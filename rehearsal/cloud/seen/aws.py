@@ -49,9 +49,9 @@ class Aws:
             read_timeout=READ_SECONDS,
             s3={"addressing_style": "path"},
         )
-        self.ec2, self.eks, self.iam, self.efs, self.fsx, self.s3, self.elbv2, self.secretsmanager = (
+        self.ec2, self.eks, self.iam, self.efs, self.fsx, self.s3, self.elbv2, self.sts = (
             session.client(service, endpoint_url=self.url, config=config)
-            for service in ("ec2", "eks", "iam", "efs", "fsx", "s3", "elbv2", "secretsmanager")
+            for service in ("ec2", "eks", "iam", "efs", "fsx", "s3", "elbv2", "sts")
         )
         self._cache: dict[object, tuple[float, Any]] = {}
         self._machines: dict[str, Machine] = {}

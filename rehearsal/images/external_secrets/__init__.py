@@ -1,1 +1,0 @@
-"""External Secrets, with a simulated controller: no module proxy serves its release, so it cannot be built."""
