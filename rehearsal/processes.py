@@ -204,11 +204,11 @@ class Process:
         return last_lines(self.log, lines)
 
 
-def last_lines(log: Path, lines: int = 12, reach: int = 65_536) -> str:
-    """The last lines of a log, at most `reach` bytes; empty if there is none."""
+def last_lines(log: Path, lines: int = 12) -> str:
+    """The last lines of a log, at most 64 KiB; empty if there is none."""
     try:
         with log.open("rb") as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - reach))
+            file.seek(max(0, file.seek(0, os.SEEK_END) - 65_536))
             return "\n".join(file.read().decode(errors="replace").splitlines()[-lines:])
     except FileNotFoundError:
         return ""

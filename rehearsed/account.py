@@ -129,13 +129,9 @@ def people(text: str) -> tuple[str, ...]:
     """The administrators and members of teams that the stack file names by their ARNs."""
     config = _section(yaml.safe_load(text), "config")
     named = list(_section(config, "gpucluster:security").get("adminArns") or ())
-    for team in _mappings(config.get("gpucluster:teams")):
-        named += [member["arn"] for member in _mappings(team.get("members")) if "arn" in member]
+    for team in machines.mappings(config.get("gpucluster:teams")):
+        named += [member["arn"] for member in machines.mappings(team.get("members")) if "arn" in member]
     return tuple(dict.fromkeys(str(each) for each in named))
-
-
-def _mappings(value: Any) -> list[dict[str, Any]]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def sources(text: str) -> Iterator[Held]:

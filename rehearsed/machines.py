@@ -75,11 +75,11 @@ def machines(text: str) -> tuple[Machine, ...]:
     inventory = config.get(f"{PROJECT}:inventory")
     if not isinstance(inventory, dict):
         return ()
-    pools = {str(each.get("name")): each for each in _mappings(config.get(f"{PROJECT}:pools"))}
+    pools = {str(each.get("name")): each for each in mappings(config.get(f"{PROJECT}:pools"))}
     fabric = config.get(f"{PROJECT}:fabric") or {}
     vfs = int(fabric.get("vfsPerPort", 1)) if fabric.get("podDevices") == "sriov" else 0
     lustre = (config.get(f"{PROJECT}:storage") or {}).get("lustre") or {}
-    rows = _mappings((config.get(f"{PROJECT}:catalogue") or {}).get("servers"))
+    rows = mappings((config.get(f"{PROJECT}:catalogue") or {}).get("servers"))
     site = Site(
         inventory,
         pools,
@@ -90,7 +90,7 @@ def machines(text: str) -> tuple[Machine, ...]:
         alike={str(each.get("name")): str(each.get("like")) for each in rows},
     )
     asks = tuple(_asking(config))
-    found = (machine for entry in _mappings(inventory.get("hosts")) for machine in _entry(entry, site))
+    found = (machine for entry in mappings(inventory.get("hosts")) for machine in _entry(entry, site))
     return tuple(replace(machine, registries=asks) for machine in found)
 
 
@@ -114,7 +114,7 @@ def files(text: str) -> Mapping[str, Mapping[str, int]]:
     config = (yaml.safe_load(text) or {}).get("config") or {}
     if not machines(text):
         return {}
-    named = [str(each.get("name")) for each in _mappings((config.get(f"{PROJECT}:training") or {}).get("datasets"))]
+    named = [str(each.get("name")) for each in mappings((config.get(f"{PROJECT}:training") or {}).get("datasets"))]
     where = CEPHFS if "ceph" in (config.get(f"{PROJECT}:storage") or {}) else SHARED
     return {where: {f"datasets/{name}/{part(number)}": PART_BYTES for name in named for number in range(PARTS)}}
 
@@ -134,7 +134,8 @@ def counted(pattern: str) -> list[str]:
     return [f"{pattern[: found.start()]}{number}{pattern[found.end() :]}" for number in numbers]
 
 
-def _mappings(value: Any) -> list[dict[str, Any]]:
+def mappings(value: Any) -> list[dict[str, Any]]:
+    """The mappings among a list's entries."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
@@ -160,7 +161,7 @@ class Site:
 
     def disks(self, name: str) -> list[str]:
         """Disks of the machine of that name."""
-        entries = _mappings(self.inventory.get("hosts"))
+        entries = mappings(self.inventory.get("hosts"))
         found = next((each for each in entries if name in counted(str(each.get("name")))), {})
         return [str(each) for each in found.get("disks") or ()]
 

@@ -9,18 +9,17 @@ from collections.abc import Callable
 class Agenda:
     """Effects due later; the server runs the due ones under its lock before it looks at the next request."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
         self._order = itertools.count()
         self._due: list[tuple[float, int, Callable[[], None]]] = []
 
     def after(self, seconds: float, effect: Callable[[], None]) -> None:
         """Run ``effect`` before the first request that arrives at least ``seconds`` from now."""
-        heapq.heappush(self._due, (self._clock() + seconds, next(self._order), effect))
+        heapq.heappush(self._due, (time.monotonic() + seconds, next(self._order), effect))
 
     def run_due(self) -> None:
         """Run what is due, earliest first."""
-        while self._due and self._due[0][0] <= self._clock():
+        while self._due and self._due[0][0] <= time.monotonic():
             heapq.heappop(self._due)[2]()
 
     def clear(self) -> None:

@@ -13,7 +13,7 @@ MODULES = tuple(
         "rehearsal.cloud": "buckets dispatch ecr ecr_cache efs functions iam kms logs metrics polls s3 secrets",
         "rehearsal.cloud.ec2": "addresses fleets flows groups interfaces launch made_reservations network offerings "
         "placement ranges reservations routes tags templates types volumes",
-        "rehearsal.eks.api": "images published",
+        "rehearsal.eks.api": "published",
     }.items()
     for name in names.split()
 )

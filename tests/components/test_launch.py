@@ -11,6 +11,7 @@ from catalogue.models import MODELS
 from components.training.launch import DIRECTORY, Launch, launch, script_as_it_is
 from components.training.recipe import Places, Recipe
 from components.training.trainer import TRAINER, trainer_files
+from planner.workloads import REFERENCE
 
 PLACES = Places(
     shared="/checkpoints",
@@ -137,11 +138,12 @@ def test_an_elastic_run_is_told_its_batch_and_no_number_of_ranks_kj08() -> None:
 
 
 def test_the_reference_trainer_builds_the_model_from_its_sizes() -> None:
-    told = options(launch(recipe("reference", script=[f"{TRAINER}/train.py"])))
+    assert (f"{TRAINER}/train.py",) == REFERENCE, "it lies where the plan says"
+    told = options(launch(recipe("reference", script=REFERENCE)))
     sizes = ("layers", "hidden", "ffn", "heads", "kv-heads", "head-dim", "vocab")
     assert [told[each] for each in sizes] == ["32", "4096", "14336", "32", "8", "128", "128256"]
     assert "train.py" in trainer_files()
-    plain = options(launch(recipe("torchrun", script=[f"{TRAINER}/train.py"])))
+    plain = options(launch(recipe("torchrun", script=REFERENCE)))
     assert plain.items() <= told.items(), "it is told what every plain program is"
 
 

@@ -28,6 +28,10 @@ def test_ranks_see_the_environment_that_sshd_does_not_hand_on() -> None:
     assert {"name": "CHECKPOINT_URI", "value": "s3://b/c"} in launcher["env"]
 
 
+def test_workers_are_never_the_first_rank_which_tells_of_the_run() -> None:
+    assert "ports" not in container("Worker", metrics_port=9400)
+
+
 def test_a_job_ends_at_its_deadline() -> None:
     assert spec(deadline_seconds=60, restarts=2)["runPolicy"]["activeDeadlineSeconds"] == 60
     assert spec(restarts=2)["runPolicy"]["backoffLimit"] == 2

@@ -194,6 +194,8 @@ VALUES: dict[str, Callable[[], Any]] = {
         "encryption": secrets.encryption_key(KEY),
         "certificates": secrets.certificate_key(KEY),
         "tokens": [secrets.join_token(KEY, "gpu-7", serial) for serial in ("JQ7K02", None)],
+        "munge": secrets.munge_key(KEY).hex(),
+        "accounting": secrets.accounting_password(KEY),
     },
     "service-keys-from-outside": lambda: templates(["first", "second"]),
     "smoke-questions": lambda: questions([f"{'m' * 51}-b"]),

@@ -13,7 +13,7 @@ from oob.machine import Drive, Machine, Supply
 from planner.metal_types import MetalPlan
 from planner.site import HostPlan
 from settings.inventory import Controllers
-from tests.doctor.test_machines import planned, site
+from tests.stacks.test_metal import planned, site
 
 HOSTS = list(site().hosts)
 

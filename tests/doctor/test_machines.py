@@ -11,24 +11,9 @@ from doctor.machines.comparing import examine
 from doctor.machines.gathering import named
 from doctor.machines.reading import SCRIPT, Seen, UnreadError, parsed
 from doctor.results import Result, Status
-from planner.metal_types import MetalPlan
-from planner.plan import plan
 from planner.site import HostPlan, SitePlan
-from settings.load import from_file
-from tests.graph.stackfiles import ROOT
+from tests.stacks.test_metal import planned, site
 from tests.stacks.test_metal_presets import with_machines
-
-
-def planned() -> MetalPlan:
-    found = plan(from_file(ROOT / "Pulumi.metal.yaml"))
-    assert isinstance(found, MetalPlan)
-    return found
-
-
-def site() -> SitePlan:
-    found = planned().site
-    assert found is not None
-    return found
 
 
 def whole(host: HostPlan) -> Seen:

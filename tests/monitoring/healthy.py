@@ -121,6 +121,19 @@ def condition(node: str, kind: str, status: str) -> str:
     return in_cluster("kube_node_status_condition", node=node, condition=kind, status=status)
 
 
+def ready(node: str, status: str, minute: int = 8) -> Series:
+    """The condition Ready with that status from that minute on."""
+    return {
+        condition(node, "Ready", each): turns(each == "true", each == status, minute)
+        for each in ("true", "false", "unknown")
+    }
+
+
+def unready(node: str, kind: str) -> Series:
+    """A condition that is no longer true."""
+    return {condition(node, kind, "true"): turns(1, 0), condition(node, kind, "false"): turns(0, 1)}
+
+
 def _gpus(node: str, count: int) -> Iterator[tuple[str, str]]:
     for gpu in range(count):
         for each in DCGM_COUNTERS:

@@ -22,7 +22,7 @@ import pytest
 
 from tests.mutants import reasons
 from tests.mutants.breaking import QUICKLY
-from tests.mutants.coverage import BrokenSuiteError, Ran, covered, imported
+from tests.mutants.coverage import BrokenSuiteError, Noting, Ran, covered, imported
 from tests.mutants.points import Mutant, files, mutants
 from tests.mutants.trial import Trial
 
@@ -36,7 +36,6 @@ NOT_KILLERS = (
 """Tests that notice that something is different, and not that it is wrong; and one that asks of twenty stacks, slowly,
 what tests/graph asks of the shipped ones."""
 
-ALONE = "of the processor that a mutant has for itself, before it is tried with all others of its file (default: 8)"
 PATIENCE = "of the processor, after which a mutant counts as a survivor, whatever its other tests would say"
 
 
@@ -51,12 +50,12 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--sample", type=int, metavar="N", help="try N of each path's mutants, drawn by chance")
     parser.add_argument("--seed", type=int, default=1, help="of the sample (default: 1)")
     parser.add_argument("--again", action="store_true", help="try what survived the last time, with other tests")
-    parser.add_argument("--alone", type=float, default=8, metavar="SECONDS", help=ALONE)
     parser.add_argument("--patience", type=float, metavar="SECONDS", help=PATIENCE)
     options = parser.parse_args(words)
     os.chdir(options.root)
     sys.path.insert(0, os.fspath(options.root))
     run = _Run(options)
+    sys.meta_path.insert(0, Noting(options.root, run.traced))
     words = [*QUICKLY, "--rootdir", os.fspath(options.root), "-m", "not engine"]
     with contextlib.redirect_stdout(io.StringIO()) as said:
         pytest.main([*words, *options.tests], plugins=[run])
@@ -75,19 +74,19 @@ class _Run:
         self._root, self._program, self._jobs = options.root, options.program, options.jobs
         self._again = options.again
         self._sample, self._seed = options.sample, options.seed
-        self._alone, self._patience = options.alone, options.patience
+        self._patience = options.patience
         self._cache = self._root / "build" / "mutants"
         self._lived = self._cache / "lived.json"
         self._places = {path: list(files(self._root, path)) for path in options.paths or self._program}
         self._files = [file for each in self._places.values() for file in each]
-        self._all = [file for package in self._program for file in files(self._root, package)]
+        self.traced = [file for package in self._program for file in files(self._root, package)]
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         items = {item.nodeid: item for item in session.items if item.name.partition("[")[0] not in NOT_KILLERS}
         modules = {item.module.__name__ for item in items.values() if isinstance(item, pytest.Function)}
         packages = {*self._program, *(name.partition(".")[0] for name in modules)}
         try:
-            known = covered(list(items.values()), self._root, self._all, sorted(packages), self._cache, self._jobs)
+            known = covered(list(items.values()), self._root, self.traced, sorted(packages), self._cache, self._jobs)
         except (BrokenSuiteError, RuntimeError) as error:
             print(error, file=self._out)
             self.status = 2
@@ -98,9 +97,7 @@ class _Run:
     def _judge(self, items: dict[str, pytest.Item], known: Sequence[Ran], packages: Sequence[str]) -> int:
         survivors: list[Mutant] = []
         tried: list[Mutant] = []
-        impatient = self._patience is not None
-        alone = self._patience if impatient else self._alone
-        trial = Trial(self._root, items, packages, jobs=self._jobs, alone=alone, impatient=impatient)
+        trial = Trial(self._root, items, packages, jobs=self._jobs, patience=self._patience)
         gc.freeze()
         for file, tree, found in self._drawn():
             print(f"trying {len(found)} mutants of {file}", file=self._out, flush=True)
@@ -148,7 +145,7 @@ class _Run:
     @functools.cache  # noqa: B019 - there is one
     def _users(self, file: str) -> frozenset[str]:
         """The files whose behaviour may change with what `file` does when it is imported: itself, and its users."""
-        imports = {each: imported((self._root / each).read_bytes()) for each in self._all}
+        imports = {each: imported((self._root / each).read_bytes()) for each in self.traced}
         found = {file}
         while more := {each for each, names in imports.items() if each not in found and names & _names(found)}:
             found |= more

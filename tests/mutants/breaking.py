@@ -1,4 +1,4 @@
-"""Mutants in this process, which is a copy that ends with them: their code is put in place, and tests are run."""
+"""A mutant in this process, which is a copy that ends with it: its code is put in place, and tests are run."""
 
 import ast
 import builtins
@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from _pytest.runner import runtestprotocol
 
-from tests.mutants.change import Changer, Place
+from tests.mutants.change import Changer
 from tests.mutants.points import CHANGED, Mutant
 
 QUICKLY = ("-p", "no:cacheprovider", "--capture=no", "--assert=plain", "--tb=native")
@@ -28,23 +28,21 @@ QUICKLY = ("-p", "no:cacheprovider", "--capture=no", "--assert=plain", "--tb=nat
 
 @dataclass(frozen=True, kw_only=True)
 class Fate:
-    """The test that fails with mutants in place, '' if none; the tests after it, or after patience ended; the places
-    of values that were changed."""
+    """The test that fails with a mutant in place, '' if none, and whether a value was changed."""
 
     killer: str
-    left: Sequence[str]
-    worked: frozenset[Place]
+    worked: bool
 
 
 def fate(
-    together: Sequence[Mutant],
+    mutant: Mutant,
     tree: ast.Module,
     root: Path,
     items: Sequence[pytest.Item],
     packages: Sequence[str],
-    patience: float | None = None,
+    patience: float | None,
 ) -> Fate:
-    """What becomes of mutants of one file, all in place at once. Tests wait after `patience` seconds of the processor.
+    """What becomes of a mutant, for `patience` seconds of the processor at most.
 
     Code of a function is exchanged where it is. What runs at import is imported again, by a pytest in this pytest, file
     of tests by file.
@@ -52,20 +50,16 @@ def fate(
     patience = math.inf if patience is None else patience
     changer = Changer()
     setattr(builtins, CHANGED, changer)
-    for mutant in together:
-        mutant.apply()
-    file = together[0].file
-    code = compile(tree, str(root / file), "exec", dont_inherit=True)
-    living = not any(each.static for each in together)
-    functions = {each.function for each in together}
-    if living and all(_exchange(importlib.import_module(_module(file)), code, each) for each in functions):
-        killer, ran = _first_failure(_within(patience, items))
+    mutant.apply()
+    code = compile(tree, str(root / mutant.file), "exec", dont_inherit=True)
+    module = importlib.import_module(_module(mutant.file))
+    if not mutant.static and _exchange(module, code, mutant.function):
+        killer = _first_failure(_within(patience, items))
     else:
         paths = [each.path for each in items]
         items = sorted(items, key=lambda each: paths.index(each.path))
-        killer, ran = _first_failure_anew(code, root, file, items, packages, patience)
-    left = tuple(each.nodeid for each in items[ran:])
-    return Fate(killer=killer, left=left, worked=frozenset(changer.worked))
+        killer = _first_failure_anew(code, root, mutant.file, items, packages, patience)
+    return Fate(killer=killer, worked=bool(changer.worked))
 
 
 def _module(file: str) -> str:
@@ -97,13 +91,11 @@ def _within(patience: float, items: Iterable[pytest.Item]) -> Iterator[pytest.It
     return itertools.takewhile(lambda _: time.process_time() < end, items)
 
 
-def _first_failure(items: Iterable[pytest.Item]) -> tuple[str, int]:
-    """The first that fails, and how many ran."""
-    ran = 0
-    for ran, item in enumerate(items, start=1):
+def _first_failure(items: Iterable[pytest.Item]) -> str:
+    for item in items:
         if any(report.failed for report in runtestprotocol(item, nextitem=None, log=False)):
-            return item.nodeid, ran
-    return "", ran
+            return item.nodeid
+    return ""
 
 
 class _Loader(importlib.machinery.SourceFileLoader):
@@ -129,11 +121,10 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 class _First:
-    """Remembers the first test that failed, or the file that could not be imported, and how many ran; ends when
-    patience does, which begins after the first import."""
+    """Remembers the first test that failed, or the file that could not be imported; ends when patience does, which
+    begins after the first import."""
 
     test: str = ""
-    ran: int = 0
     over: bool = False
     _end: float | None = None
 
@@ -147,7 +138,6 @@ class _First:
         if self._end is not None and time.process_time() >= self._end:
             self.over = True
             pytest.exit("out of patience")
-        self.ran += 1
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed and not self.test:
@@ -160,9 +150,9 @@ class _First:
 
 def _first_failure_anew(
     code: CodeType, root: Path, file: str, items: Sequence[pytest.Item], packages: Sequence[str], patience: float
-) -> tuple[str, int]:
+) -> str:
     """Forget the program and its tests, and import them again with the mutant in its place, as far as each file of
-    tests needs: the first that fails (of a file that cannot be imported, its first), and how many ran."""
+    tests needs: the first that fails; of a file that cannot be imported, its first."""
     ours: Callable[[str], bool] = lambda name: name.partition(".")[0] in packages and "mutants" not in name  # noqa: E731
     for name in [each for each in sys.modules if ours(each) or each == "conftest"]:
         del sys.modules[name]
@@ -173,7 +163,7 @@ def _first_failure_anew(
         tests = [item.nodeid for item in of_file]
         pytest.main([*words, *tests], plugins=[first])
         if first.test:
-            return (first.test if first.test in tests else tests[0]), first.ran
+            return first.test if first.test in tests else tests[0]
         if first.over:
             break
-    return "", first.ran
+    return ""

@@ -1,18 +1,21 @@
 """Which test runs which lines of the program, and how long each takes; kept until a file that matters changes."""
 
 import ast
+import builtins
 import functools
 import hashlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
 import json
 import os
 import re
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
+from types import CodeType
 from typing import Any
 
 import pytest
@@ -21,6 +24,8 @@ from _pytest.runner import runtestprotocol
 from tests.mutants.forks import each_forked
 
 QUOTED = re.compile(r'"([^"\n]+)"')
+RAN = "__ran__"
+"""Name of the builtin that is told which lines run."""
 Lines = dict[str, list[int]]
 SECONDS = 1800
 """That a file of tests may take while each of its lines is noted."""
@@ -39,6 +44,52 @@ class Ran:
     lines: Lines
 
 
+class Noting(importlib.abc.MetaPathFinder):
+    """Has files below `root` imported so."""
+
+    def __init__(self, root: Path, files: Sequence[str]) -> None:
+        self._paths = {file.removesuffix(".py").replace("/", "."): os.fspath(root / file) for file in files}
+        setattr(builtins, RAN, lambda *_: None)
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:  # noqa: ARG002
+        if (place := self._paths.get(fullname)) is not None:
+            return importlib.util.spec_from_file_location(fullname, place, loader=Noted(fullname, place))
+        return None
+
+
+class Noted(importlib.machinery.SourceFileLoader):
+    """Loads a file of the program so that its functions tell of each statement before it runs.
+
+    A trace function would be asked about every call of the SDK as well, which takes twenty times as long.
+    """
+
+    def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002
+        tree = _Noting(self.path).visit(ast.parse(Path(self.path).read_bytes()))
+        return compile(ast.fix_missing_locations(tree), self.path, "exec", dont_inherit=True)
+
+
+class _Noting(ast.NodeTransformer):
+    """Puts a call of `RAN` before each statement of a function: with the file, and the lines of what is run at once,
+    which is the head of a compound one."""
+
+    def __init__(self, path: str) -> None:
+        self._path, self._functions = path, 0
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        self._functions += 1
+        self.generic_visit(node)
+        self._functions -= 1
+        return node
+
+    def visit(self, node: ast.AST) -> Any:
+        if not (self._functions and isinstance(node, ast.stmt)):
+            return super().visit(node)
+        inner = [each for each in ast.walk(node) if isinstance(each, ast.stmt) and each is not node]
+        last = min((each.lineno for each in inner), default=node.lineno + 1) - 1
+        words: list[ast.expr] = [ast.Constant(each) for each in (self._path, node.lineno, max(node.lineno, last))]
+        return [ast.copy_location(ast.Expr(ast.Call(ast.Name(RAN, ast.Load()), words, [])), node), super().visit(node)]
+
+
 class Tracer:
     """Notes the lines of some files that run. A cached call counts for each test that makes it, with its time."""
 
@@ -47,16 +98,9 @@ class Tracer:
         self.lines: set[tuple[str, int]] = set()
         self.saved_seconds = 0.0
 
-    def start(self) -> None:
-        sys.settrace(self._call)
-        threading.settrace(self._call)
-
-    def _call(self, frame: FrameType, *_: Any) -> Any:
-        return self._line if frame.f_code.co_filename in self._names else None
-
-    def _line(self, frame: FrameType, *_: Any) -> Any:
-        self.lines.add((self._names[frame.f_code.co_filename], frame.f_lineno))
-        return self._line
+    def ran(self, path: str, first: int, last: int) -> None:
+        if path in self._names:
+            self.lines.update((self._names[path], line) for line in range(first, last + 1))
 
     def remembering(self, cached: Callable[..., Any]) -> Callable[..., Any]:
         """In the place of a function under `functools.cache`."""
@@ -94,7 +138,7 @@ def _remember_instead(tracer: Tracer, packages: Sequence[str]) -> None:
 def _trace(items: Sequence[pytest.Item], root: Path, files: Sequence[str], packages: Sequence[str]) -> list[Ran]:
     tracer = Tracer(root, files)
     _remember_instead(tracer, packages)
-    tracer.start()
+    setattr(builtins, RAN, tracer.ran)
     found = []
     for item in items:
         tracer.lines, tracer.saved_seconds = set(), 0.0

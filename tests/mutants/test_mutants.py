@@ -101,11 +101,9 @@ def shop(tmp_path: Path) -> Shop:
     return Shop(tmp_path)
 
 
-@pytest.mark.parametrize("words", [(), ("--alone", "0")])
-def test_survivors_are_listed_and_the_dead_are_not(shop: Shop, words: tuple[str, ...]) -> None:
-    """Line, argument and what became of it, tried alone or together; the last line counts; without reasons the status
-    is 1."""
-    status, lines = shop.tried(*words)
+def test_survivors_are_listed_and_the_dead_are_not(shop: Shop) -> None:
+    """Line, argument and what became of it; the last line counts; without reasons the status is 1."""
+    status, lines = shop.tried()
     listed = {line for line in lines if line.startswith("shop/offers.py:")}
     assert {line.split(": ", 1)[1] for line in listed} == {
         'name="tea" in shop changed',

@@ -1,11 +1,7 @@
-"""What becomes of the mutants of a file: each alone with its likeliest killers, then those that live all at once.
-
-A run of the program serves all that are tried together. Whoever dies there dies alone of the same test; what a mutant
-hides of another in the same run lets that one live, so the rate of survivors is an upper bound.
-"""
+"""What becomes of the mutants of a file: each alone, with the tests that cover it, its likeliest killers first."""
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -24,8 +20,8 @@ Covered = tuple[Mutant, Sequence[Ran]]
 
 
 class Trial:
-    """Tries mutants: each alone for some seconds of the processor; then together, unless `impatient`, when what lives
-    so long survives whatever its other tests would say."""
+    """Tries mutants, for `patience` seconds of the processor each where it is given: what lives so long survives,
+    whatever its other tests would say."""
 
     def __init__(
         self,
@@ -34,88 +30,28 @@ class Trial:
         packages: Sequence[str],
         *,
         jobs: int,
-        alone: float,
-        impatient: bool,
+        patience: float | None,
     ) -> None:
-        self._root, self._items, self._packages, self._jobs = root, items, packages, jobs
-        self._seconds, self._impatient = alone, impatient
-        self.killers = Killers(root / "build" / "mutants" / "killers.json")
+        self._root, self._items, self._packages = root, items, packages
+        self._jobs, self._patience = jobs, patience
+        self._killers = Killers(root / "build" / "mutants" / "killers.json")
 
     def survivors(self, tree: ast.Module, found: Sequence[Covered]) -> Iterator[tuple[Mutant, bool]]:
-        """Mutants of one file that change anything, as they come, and whether each lives."""
-        suspects: list[tuple[Mutant, Fate]] = []
-        for mutant, answer in self._alone(tree, found):
-            if answer is None:
+        """Mutants that change anything, as they come, and whether each lives."""
+        for mutant, answer in each_forked(self._works(tree, found), self._jobs):
+            if isinstance(answer, Exception):
+                raise answer
+            if not isinstance(answer, Fate):  # it ended its process, or took too long
                 yield mutant, False
             elif answer.killer:
-                self.killers.keep(mutant, answer.killer)
+                self._killers.keep(mutant, answer.killer)
                 yield mutant, False
-            elif answer.left and not self._impatient:
-                suspects.append((mutant, answer))
-            elif _works(mutant, answer):
+            elif mutant.how == "dropped" or answer.worked:
                 yield mutant, True
-        for group in _apart(suspects):
-            yield from self._together(tree, group)
-        self.killers.write()
+        self._killers.write()
 
-    def _alone(self, tree: ast.Module, found: Sequence[Covered]) -> Iterator[tuple[Mutant, Fate | None]]:
-        def works() -> Iterator[tuple[Mutant, Callable[[], Fate], int]]:
-            for mutant, cover in found:
-                tests = self.killers.order(mutant, cover)
-                seconds = max(LEAST_SECONDS, int(TIMES * sum(ran.seconds for ran in cover)))
-                yield mutant, self._call([mutant], tree, tests, self._seconds), seconds
-
-        return _fates(works(), self._jobs)
-
-    def _call(
-        self, some: Sequence[Mutant], tree: ast.Module, tests: Sequence[str], patience: float | None = None
-    ) -> Callable[[], Fate]:
-        items = [self._items[test] for test in tests]
-        return partial(fate, some, tree, self._root, items, self._packages, patience)
-
-    def _together(self, tree: ast.Module, group: Sequence[tuple[Mutant, Fate]]) -> Iterator[tuple[Mutant, bool]]:
-        """In the order of the tests' files, so that tests of one find what they share."""
-        living = [mutant for mutant, _ in group]
-        worked = {place for _, before in group for place in before.worked}
-        wanted = {test for _, before in group for test in before.left}
-        tests: Sequence[str] = [test for test in self._items if test in wanted]
-        while tests and living:
-            works = [(living[0], self._call(living, tree, tests), len(tests) * LEAST_SECONDS)]
-            ((_, answer),) = _fates(works, 1)
-            if answer is None:
-                break
-            worked |= answer.worked
-            killer, tests = answer.killer, [test for test in answer.left if test != answer.killer]
-            works = [(each, self._call([each], tree, [killer]), LEAST_SECONDS) for each in living if killer]
-            for mutant, alone in _fates(works, self._jobs):
-                if alone is None or alone.killer:
-                    living.remove(mutant)
-                    self.killers.keep(mutant, killer)
-                    yield mutant, False
-        for mutant in living:
-            if mutant.how == "dropped" or mutant.place in worked:
-                yield mutant, True
-
-
-def _fates(works: Iterable[tuple[Mutant, Callable[[], Fate], int]], jobs: int) -> Iterator[tuple[Mutant, Fate | None]]:
-    """The fate of each; None of one that ended its process, or took too long."""
-    for mutant, answer in each_forked(works, jobs):
-        if isinstance(answer, Exception):
-            raise answer
-        yield mutant, answer if isinstance(answer, Fate) else None
-
-
-def _works(mutant: Mutant, answer: Fate) -> bool:
-    return mutant.how == "dropped" or mutant.place in answer.worked
-
-
-def _apart(suspects: Sequence[tuple[Mutant, Fate]]) -> list[list[tuple[Mutant, Fate]]]:
-    """Groups of mutants that can be in place at once: of one statement there is one in each."""
-    groups: list[list[tuple[Mutant, Fate]]] = []
-    for each in suspects:
-        lines = set(each[0].lines)
-        free = (group for group in groups if all(lines.isdisjoint(other.lines) for other, _ in group))
-        if (group := next(free, None)) is None:
-            groups.append(group := [])
-        group.append(each)
-    return groups
+    def _works(self, tree: ast.Module, found: Sequence[Covered]) -> Iterator[tuple[Mutant, Callable[[], Fate], int]]:
+        for mutant, cover in found:
+            items = [self._items[test] for test in self._killers.order(mutant, cover)]
+            seconds = max(LEAST_SECONDS, int(TIMES * sum(ran.seconds for ran in cover)))
+            yield mutant, partial(fate, mutant, tree, self._root, items, self._packages, self._patience), seconds

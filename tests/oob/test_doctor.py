@@ -5,9 +5,10 @@ from dataclasses import replace
 from doctor.machines.controllers import examine
 from doctor.results import Status
 from settings.inventory import Controllers
-from tests.doctor.test_machines import host, planned, site
+from tests.doctor.test_machines import host
 from tests.oob.conftest import Emulated
 from tests.oob.emulator import PASSWORD, POWER, USER, dgx, supply
+from tests.stacks.test_metal import planned, site
 
 
 def test_controllers_are_compared_with_inventory_and_plan(emulated: Emulated) -> None:

@@ -31,7 +31,7 @@ from rehearsal.kubelet.program import Launch, Mount
 from rehearsal.processes import Process
 from rehearsal.tests.inside.account import until
 from rehearsal.tests.inside.simulated import GPU, Node
-from tests.monitoring.cases import MEASURED
+from tests.monitoring.cases import INJECTED, MEASURED
 
 from .prometheus import Asked, prometheus
 
@@ -41,20 +41,8 @@ FASTER, LOOK_S = 15, 2
 POOL, GPUS, CARDS = "training", 8, 4
 LIST = "/etc/dcgm-exporter/dcgm-metrics.csv"
 EFA = "vpc.amazonaws.com/efa"
-ALERTS = {
-    "gpu-unavailable": "gpu-unavailable",
-    "gpu-memory": "gpu-memory",
-    "gpu-driver": "gpu-driver",
-    "nvlink": "gpu-nvlink",
-    "ib-link": "fabric-link",
-    "filesystem-mount": "node-mount",
-    "main-memory": "node-memory",
-    "ethernet-link": "node-ethernet",
-    "pcie": "gpu-pcie",
-    "system-services": "node-service",
-}
-"""The failure of monitoring/failures that tells of each kind."""
 IN_PODS = {"oom", "nccl-timeout"}
+ALERTS = {kind: failure for kind, failure in INJECTED.items() if kind not in IN_PODS}
 _SPAN = re.compile(r"(?<=\[)(\d+)([smhdw])(?=\])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 

@@ -13,9 +13,10 @@ from doctor.machines.reading import Seen, Ssh, UnreadError
 from doctor.results import Result, Status
 from planner.metal_types import MetalPlan
 from planner.site import HostPlan, SitePlan
-from tests.doctor.test_machines import planned as committed
-from tests.doctor.test_machines import site, whole
+from tests.doctor.test_machines import whole
 from tests.planner.site import planned_site
+from tests.stacks.test_metal import planned as committed
+from tests.stacks.test_metal import site
 
 from .test_discovered import DOWN, LINKS, REPORTS
 

@@ -1,7 +1,7 @@
 """GPUs, heat and power."""
 
 from tests.monitoring.cases.case import Case
-from tests.monitoring.healthy import Series, bmc, condition, dcgm, in_cluster, then_rising, turns
+from tests.monitoring.healthy import Series, bmc, dcgm, in_cluster, ready, then_rising, turns, unready
 
 _A0 = {"node": "gpu-a", "gpu": "0", "pool": "train"}
 _A = {"node": "gpu-a", "pool": "train"}
@@ -23,18 +23,6 @@ def _allocatable(count: int, node: str = "gpu-a") -> Series:
     return {in_cluster("kube_node_status_allocatable", **labels): turns(2, count)}
 
 
-def _ready(node: str, status: str, minute: int = 8) -> Series:
-    """The condition Ready with that status from that minute on."""
-    return {
-        condition(node, "Ready", each): turns(each == "true", each == status, minute)
-        for each in ("true", "false", "unknown")
-    }
-
-
-def _unready(node: str, kind: str) -> Series:
-    return {condition(node, kind, "true"): turns(1, 0), condition(node, kind, "false"): turns(0, 1)}
-
-
 HARDWARE: dict[str, Case] = {
     "gpu-unavailable": Case(
         firing=_xid(79) | _allocatable(1),
@@ -47,7 +35,7 @@ HARDWARE: dict[str, Case] = {
         firing=_xid(48)
         | _xid(63)
         | _allocatable(1)
-        | _unready("gpu-a", "AcceleratedHardwareReady")
+        | unready("gpu-a", "AcceleratedHardwareReady")
         | {
             dcgm("DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", "gpu-a", 0): turns(0, 1, minute=16),
             dcgm("DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", "gpu-a", 0): turns(0, 1, minute=16),
@@ -66,7 +54,7 @@ HARDWARE: dict[str, Case] = {
         summary="GPU 0 of node gpu-a contained a memory error: the process that hit it was killed.",
     ),
     "gpu-driver": Case(
-        firing=_xid(119) | _allocatable(1) | _unready("gpu-a", "AcceleratedHardwareReady"),
+        firing=_xid(119) | _allocatable(1) | unready("gpu-a", "AcceleratedHardwareReady"),
         silent=_xid(13) | _xid(43),
         labels=({**_A0, "xid": "119"},),
         summary="GPU 0 of node gpu-a reports XID 119: its driver or firmware hangs and needs a reset.",
@@ -134,7 +122,7 @@ HARDWARE: dict[str, Case] = {
         gone=(bmc("bmc_inlet_celsius", "gpu-a", sensor="Intake"),),
     ),
     "nodes-lost-together": Case(
-        firing=_ready("gpu-a", "unknown") | _ready("gpu-b", "unknown"),
+        firing=ready("gpu-a", "unknown") | ready("gpu-b", "unknown"),
         labels=({"pool": "train"},),
         summary="2 nodes of pool train stopped reporting within 15 minutes.",
     ),

@@ -1,25 +1,24 @@
 """Nodes, their fabric and storage."""
 
 from tests.monitoring.cases.case import Case
-from tests.monitoring.healthy import Series, condition, file_system, on_node, rising, series, still, then_rising, turns
+from tests.monitoring.healthy import (
+    condition,
+    file_system,
+    on_node,
+    ready,
+    rising,
+    series,
+    still,
+    then_rising,
+    turns,
+    unready,
+)
 
 _A = {"node": "gpu-a", "pool": "train"}
 _RUN = {"run": "pretrain", "pool": "train"}
 _PORT = {"device": "mlx5_0", "port": "1"}
 _ROOT = {"device": "/dev/nvme0n1p1", "fstype": "xfs", "mountpoint": "/", "device_error": ""}
 _LUSTRE = {"device": "10.0.0.1@tcp:/fsx", "fstype": "lustre", "mountpoint": "/data", "device_error": ""}
-
-
-def _ready(node: str, status: str, minute: int = 8) -> Series:
-    """The condition Ready with that status from that minute on."""
-    return {
-        condition(node, "Ready", each): turns(each == "true", each == status, minute)
-        for each in ("true", "false", "unknown")
-    }
-
-
-def _unready(node: str, kind: str) -> Series:
-    return {condition(node, kind, "true"): turns(1, 0), condition(node, kind, "false"): turns(0, 1)}
 
 
 NODES: dict[str, Case] = {
@@ -42,20 +41,20 @@ NODES: dict[str, Case] = {
         summary="Node gpu-a has a file system that hangs (mounts affected: 1) or a read-only root.",
     ),
     "node-ethernet": Case(
-        firing={on_node("node_network_up", "gpu-a", device="ens6"): turns(1, 0)} | _unready("gpu-a", "NetworkingReady"),
+        firing={on_node("node_network_up", "gpu-a", device="ens6"): turns(1, 0)} | unready("gpu-a", "NetworkingReady"),
         silent={on_node("node_network_up", "gpu-a", device="eni0a1b2c3d4e5"): turns(1, 0)},
         labels=(_A,),
         summary="Ethernet links down on node gpu-a: 1.",
     ),
     "node-service": Case(
-        firing=_ready("gpu-a", "false"),
+        firing=ready("gpu-a", "false"),
         silent={condition("gpu-a", "Ready", each): still(each == "false") for each in ("true", "false", "unknown")},
         labels=(_A,),
         summary="A system service of node gpu-a has failed (container runtime, kernel or a systemd unit).",
     ),
     "node-unreachable": Case(
-        firing=_ready("gpu-a", "unknown"),
-        silent=_ready("gpu-a", "unknown", minute=20),
+        firing=ready("gpu-a", "unknown"),
+        silent=ready("gpu-a", "unknown", minute=20),
         labels=(_A,),
         summary="Node gpu-a of pool train stopped reporting over a minute ago.",
     ),

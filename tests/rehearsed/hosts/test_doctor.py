@@ -15,8 +15,9 @@ from rehearsal.metal.hall import Hall
 from rehearsal.metal.lacking import missing
 from rehearsal.metal.machine import Card, Gpu, Machine
 from rehearsed.machines import machines
-from tests.doctor.test_machines import RAIL, host, planned, site
+from tests.doctor.test_machines import RAIL, host
 from tests.graph.stackfiles import ROOT
+from tests.stacks.test_metal import planned, site
 
 pytestmark = pytest.mark.engine
 
