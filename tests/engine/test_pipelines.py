@@ -171,7 +171,7 @@ def test_a_step_starts_the_run_with_its_own_data_and_saves_and_the_tracker_knows
     finally:
         process.kill()
     assert process.returncode == 1
-    assert "was removed by somebody; run again to make it anew" in said
+    assert "was deleted meanwhile; run again to create it" in said
 
 
 def test_a_pipelines_model_is_registered_in_the_tracker_of_the_stack_r06(tracker: str, tmp_path: Path) -> None:
