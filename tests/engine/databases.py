@@ -10,7 +10,7 @@ from rehearsal.toolchain.pythons import postgresql
 
 from .rehearsed import Rehearsed, until
 
-WHERE, NAME = "tracking", "mlflow-database"
+WHERE, NAME, SECONDS = "tracking", "mlflow-database", 600
 
 
 def secret(site: Rehearsed, namespace: str, name: str, key: str) -> dict[str, bytes]:
@@ -34,7 +34,7 @@ def copied(site: Rehearsed, to: Path) -> None:
         assert not status.get("failed"), site.kube.list("v1", "Pod", WHERE)
         return bool(status.get("succeeded"))
 
-    until(done, "the database to be copied")
+    until(done, "the database to be copied", SECONDS)
     (copy,) = schedule["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
     (uri,) = [each["value"] for each in copy["env"] if each["name"] == "BACKUP_URI"]
     where = urlsplit(uri)
@@ -52,7 +52,7 @@ def scaled(site: Rehearsed, kind: str, name: str, replicas: int) -> None:
         status = (site.kube.get("apps/v1", kind, name, WHERE) or {}).get("status") or {}
         return (status.get("replicas", 0), status.get("readyReplicas", 0)) == (replicas, replicas)
 
-    until(there, f"{replicas} ready pods of {name}")
+    until(there, f"{replicas} ready pods of {name}", SECONDS)
 
 
 def lose_database(site: Rehearsed) -> None:
@@ -70,7 +70,10 @@ def restore(site: Rehearsed, directory: Path) -> None:
     """The page's command, which a person has the database's pod run: its words ask the pod's own server."""
     page = (Path(__file__).parents[2] / "docs" / "how-to" / "tracking.md").read_text(encoding="utf-8")
     (line,) = [each for each in page.splitlines() if "pg_restore" in each]
-    lock = max(site.directory.path.glob("**/pgdata/postmaster.pid"), key=lambda each: each.stat().st_mtime)
+    lock = max(
+        site.directory.path.glob("clusters/*/*/effects/volumes/*/pgdata/postmaster.pid"),
+        key=lambda each: each.stat().st_mtime,
+    )
     _, _, _, port, _, host, *_ = lock.read_text(encoding="utf-8").splitlines()
     password = secret(site, WHERE, NAME, "password")["password"].decode()
     subprocess.run(

@@ -12,7 +12,7 @@ from monitoring.run_metrics import RUN_METRICS
 from rehearsal.cluster.pages import Request
 from rehearsal.kubelet.exposition import text
 from rehearsal.tests.inside.simulated import GPU, Node, one
-from rehearsed import run_metrics
+from rehearsed import run_metrics, telling
 from rehearsed.trainer import Trainer
 
 SAVING = {"METRICS_PORT": "9464", "CHECKPOINT_EVERY_SECONDS": "600", "PET_NNODES": "8", "RANK": "0"}
@@ -61,7 +61,7 @@ def test_speed_is_that_of_all_gpus_of_the_gang(tmp_path: Path) -> None:
     """64 H100 of 989 TFLOP/s on 70e9 parameters: 0.45 x 64 x 989e12 / (6 x 70e9)."""
     assert run_metrics.speed(70e9, "NVIDIA-H100-80GB-HBM3", 64) == pytest.approx(67_817, rel=1e-3)
     shown = page(tmp_path, SAVING)
-    assert one(shown, "training_step_seconds") == run_metrics.STEP_SECONDS
+    assert one(shown, "training_step_seconds") == telling.STEP_SECONDS
 
 
 @pytest.mark.parametrize(
