@@ -52,7 +52,7 @@ def test_a_recipe_has_the_numbers_of_the_plan() -> None:
             "shared_seconds": 7200,
             "keep": 4,
             "every_steps": 785,
-            "shared_steps": 1570,
+            "shared_steps": 1571,
         },
         "directory": "/data",
         "metrics_port": 9111,

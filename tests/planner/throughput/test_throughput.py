@@ -74,6 +74,7 @@ def test_attention_adds_to_the_operations_of_a_token() -> None:
     llama = MODELS["llama-3-8b"]
     assert model_flops_per_token(llama, 8192) - model_flops_per_token(llama) == 12_884_901_888
     assert model_flops_per_token(llama) == 6 * 8_030_261_248
+    assert model_flops_per_token(llama, full=False) == pytest.approx(4 * 8_030_261_248)
 
 
 def test_attention_is_as_wide_as_its_heads() -> None:

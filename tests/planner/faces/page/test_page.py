@@ -46,6 +46,14 @@ def test_what_a_change_ends_is_the_first_line_of_what_changes() -> None:
     assert "it has no checkpoint" in changes.all("p")[0].words()
 
 
+def test_networks_beside_the_fabric_end_at_ports() -> None:
+    """Machines have several ports there, so that eleven nodes are 32 and 47 ends, each network under its name."""
+    networks = shown(planned_site()).all("section", id="networks")[0]
+    ends = [label.words() for label in networks.all("text") if label.words().endswith((" nodes", " ports"))]
+    assert len(ends) == len(networks.all("h3")) == len(planned_site().networks) > 0
+    assert all(each.endswith(" ports") for each in ends)
+
+
 @pytest.mark.parametrize("nodes", [1, 8, 40, 64, 256, 300, 700])
 def test_the_fabric_is_drawn_whole(nodes: int) -> None:
     """Every device stands in a box and every cable in a line, however many stand for one, up to three tiers."""
