@@ -178,6 +178,12 @@ def metric_by_the_name_of_its_series(found: Props) -> Props:
     return found
 
 
+@mistake(SCALER, "service-llama-3-8b-autoscaler", "spec")
+def metric_of_an_interface_that_nobody_serves(found: Props) -> Props:
+    asked = {"metric": {"name": "queue"}, "target": {"type": "AverageValue", "averageValue": "5"}}
+    return {"spec": {**found["spec"], "metrics": [{"type": "External", "external": asked}]}}
+
+
 @mistake(RELEASE, "metrics-adapter-release", "chart")
 def nobody_serves_the_metric(_: Props) -> Props:
     return {"chart": "prometheus-pushgateway"}

@@ -46,6 +46,7 @@ SEEN = {
     "killed_while_it_loads": ("dev", "servers_may_load", "killed by the livenessProbe"),
     "second_autoscaler_of_a_service": ("dev", "one_autoscaler_per_target", "scales already"),
     "metric_by_the_name_of_its_series": ("dev", "adapters_know_the_metric", "vllm:num_requests_waiting"),
+    "metric_of_an_interface_that_nobody_serves": ("dev", "metrics_are_served", "uses queue (External), which nothing"),
     "nobody_serves_the_metric": ("dev", "metrics_are_served", "which nothing here serves"),
     "key_among_the_words": ("dev", "no_secret_in_words", "has the secret api-key in clear text in its words"),
     "file_system_for_one_node": ("dev", "modes_known_to_driver", "ReadWriteOnce"),
