@@ -95,9 +95,10 @@ def test_transforms_change_what_is_registered_as_the_engine_lets_them() -> None:
         def transform(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult | None:
             if args.type_ != "aws:ec2/vpc:Vpc":
                 return None
-            tags = {"said": args.props["tags"]["said"] + word}
+            given: Any = args.props
+            tags = {"said": given["tags"]["said"] + word}
             args.opts.protect, args.opts.ignore_changes = True, ["tags"]
-            return pulumi.ResourceTransformResult({**args.props, "tags": tags}, args.opts)
+            return pulumi.ResourceTransformResult({**given, "tags": tags}, args.opts)
 
         return transform
 

@@ -54,7 +54,7 @@ class Transforms:
         )
         asked = callback_pb2.CallbackInvokeRequest(token=callback.token, request=said.SerializeToString())
         answer = resource_pb2.TransformResponse.FromString(self._server(callback.target).Invoke(asked).response)
-        changed = resource_pb2.RegisterResourceRequest()
+        changed: Any = resource_pb2.RegisterResourceRequest()
         changed.CopyFrom(request)
         changed.object.CopyFrom(answer.properties)
         if answer.HasField("options"):
