@@ -52,7 +52,7 @@ def _elsewhere(graph: Graph) -> Iterator[tuple[str, str]]:
             yield from (
                 (pod.owner, value)
                 for name, value in flags(container)
-                if name.endswith("image") and "/" in value and "$" not in value
+                if name.endswith("image") and re.search("[/:]", value) and "$" not in value
             )
 
 

@@ -80,8 +80,9 @@ def _size(pool: Pool) -> int:
 
 
 @rule(
-    source=EC2_INTERFACES,
-    remedy="card 0, device 0 of type interface, once; EFA on card 0 is device 1, on each other card device 0",
+    source=f"{EC2_INTERFACES}; EC2 API: InstanceNetworkInterfaceSpecification, AssociatePublicIpAddress",
+    remedy="card 0, device 0 of type interface, once; EFA on card 0 is device 1, on each other card device 0; no "
+    "public address where there are several",
 )
 def primary_interface(graph: Graph) -> Iterator[Finding]:
     """A node has one interface with an address on card 0 as device 0, and no two in one place (NW10)."""
@@ -91,6 +92,9 @@ def primary_interface(graph: Graph) -> Iterator[Finding]:
         first = [each for each in interfaces if (each.card, each.device) == (0, 0)]
         if interfaces and len(first) != 1:
             yield pool.name, f"has {len(first)} interfaces on card 0 as device 0; a node has exactly one"
+        public = [each.get("associatePublicIpAddress") for each in pool.settings.get("networkInterfaces") or []]
+        if len(public) > 1 and any(str(each).lower() == "true" for each in public):
+            yield pool.name, f"asks for a public address with {len(public)} interfaces, which EC2 refuses to launch"
         if any(each.kind == "efa-only" for each in first):
             yield pool.name, "has an EFA-only interface as its first, which has no address"
         for place, same in groupby(sorted(places)):

@@ -6,6 +6,7 @@ from typing import Any
 
 from policy.gangs import APART, GPU, amount, metadata_of, namespace_of, spec_of, whole
 from policy.graph import Graph, Resource
+from policy.metrics import CUSTOM, EXTERNAL, claimed
 from policy.owners import chart_of
 from policy.pods import Pod, is_kubernetes, pods
 from policy.rule import Finding, rule
@@ -19,8 +20,8 @@ READ_GB_PER_S = 1.0
 
 BYTES_OF = (("int4", 0.5), ("awq", 0.5), ("gptq", 0.5), ("w4a16", 0.5), ("fp4", 0.5), ("fp8", 1.0), ("int8", 1.0))
 _BILLIONS = re.compile(r"(?<![\w.])(?:\d+x)?(\d+(?:\.\d+)?)b(?![a-z0-9])", re.IGNORECASE)
-METRIC_CHARTS = ("prometheus-adapter", "keda", "datadog", "k8s-cloudwatch-adapter", "kube-metrics-adapter")
-METRIC_GROUPS = ("custom.metrics.k8s.io", "external.metrics.k8s.io")
+GROUP_OF = {"Pods": CUSTOM, "Object": CUSTOM, "External": EXTERNAL}
+"""By type of a metric: the API that an autoscaler asks for it."""
 
 
 def _load_seconds(container: Mapping[str, Any]) -> float:
@@ -133,12 +134,6 @@ def one_autoscaler_per_target(graph: Graph) -> Iterator[Finding]:
             yield each.name, f"keeps at least {least} and at most {most} replicas"
 
 
-def _serves_metrics(graph: Graph) -> bool:
-    charts = {chart_of(each) for each in graph.of_type("Release", "Chart")}
-    groups = {spec_of(each).get("group") for each in graph.of_type("APIService")}
-    return bool(charts & set(METRIC_CHARTS) or groups & set(METRIC_GROUPS))
-
-
 def _serves_usage(graph: Graph) -> bool:
     names = {chart_of(each) for each in graph.of_type("Release", "Chart")}
     names |= {str(each.inputs.get("addonName")) for each in graph.of_type("Addon")}
@@ -164,6 +159,7 @@ def _metrics(each: Resource) -> list[tuple[str, Mapping[str, Any]]]:
 def metrics_are_served(graph: Graph) -> Iterator[Finding]:
     """An autoscaler's metrics are served in the cluster; otherwise it stays at its minimum (LF06, DC11)."""
     whole = bool(graph.of_type("aws:eks/cluster:Cluster", "Release"))
+    served = {group for each in graph.resources.values() for group in claimed(each)}
     limited = {namespace_of(each) for each in graph.of_type("LimitRange")}
     for each in scalers(graph):
         least, most = spec_of(each).get("minReplicas", 1), spec_of(each).get("maxReplicas")
@@ -172,7 +168,7 @@ def metrics_are_served(graph: Graph) -> Iterator[Finding]:
         for kind, source in _metrics(each):
             pod = _template_of(graph, each)
             name = str(source.get("name") or (source.get("metric") or {}).get("name"))
-            if kind in ("Pods", "Object", "External") and whole and not _serves_metrics(graph):
+            if kind in GROUP_OF and whole and GROUP_OF[kind] not in served:
                 yield each.name, f"uses {name} ({kind}), which nothing here serves: it stays at its minimum"
             elif kind in ("Resource", "ContainerResource"):
                 if whole and not _serves_usage(graph):

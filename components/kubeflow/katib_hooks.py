@@ -29,6 +29,7 @@ def validating(namespace: pulumi.Input[str]) -> k8s.admissionregistration.v1.Val
                 client_config=_asked(namespace, "/validate-experiment"),
                 failure_policy="Fail",
                 side_effects="None",
+                timeout_seconds=10,
                 rules=[_experiments()],
             )
         ],
@@ -49,6 +50,7 @@ def mutating(
                 client_config=_asked(namespace, "/mutate-experiment"),
                 failure_policy="Fail",
                 side_effects="None",
+                timeout_seconds=10,
                 rules=[_experiments()],
             ),
             hook.MutatingWebhookArgs(
@@ -57,6 +59,7 @@ def mutating(
                 client_config=_asked(namespace, "/mutate-pod"),
                 failure_policy="Fail",
                 side_effects="None",
+                timeout_seconds=10,
                 namespace_selector=meta.LabelSelectorArgs(match_labels={NAMESPACE_KEY: trials}),
                 object_selector=meta.LabelSelectorArgs(
                     match_expressions=[meta.LabelSelectorRequirementArgs(key=EXPERIMENT_KEY, operator="Exists")]

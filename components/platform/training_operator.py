@@ -135,6 +135,7 @@ class TrainingOperator(Component):
                         ),
                         failure_policy="Fail",
                         side_effects="None",
+                        timeout_seconds=10,
                         rules=[
                             hook.RuleWithOperationsArgs(
                                 api_groups=["kubeflow.org"],

@@ -94,7 +94,7 @@ class Exporter:
         with self._lock:
             state = self._state(host, node, time.time())
         reads: dict[str, Callable[[], list[Family]]] = {
-            "cpu": lambda: nodemetrics.cpu(state),
+            "cpu": lambda: nodemetrics.cpu(state, guests="--no-collector.cpu.guest" not in self._flags),
             "edac": lambda: nodemetrics.edac(state),
             "filesystem": lambda: nodemetrics.filesystem(state, self._flags[POINTS], self._flags[TYPES]),
             "infiniband": lambda: nodenetwork.infiniband(state),

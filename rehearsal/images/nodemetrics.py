@@ -14,6 +14,7 @@ from rehearsal.kubelet.orders import Fault
 
 MIB = 2**20
 SYSTEM_SHARE = 0.1
+GUEST_MODES = ("nice", "user")
 """Of the time in which CPUs work, what the kernel takes. Assumed."""
 
 
@@ -70,17 +71,17 @@ class NodeNow:
     faults: Sequence[Fault] = ()
 
 
-def cpu(node: NodeNow) -> list[Family]:
-    """Seconds of each CPU in each mode; all CPUs share the work alike."""
+def cpu(node: NodeNow, *, guests: bool) -> list[Family]:
+    """Seconds of each CPU in each mode; all CPUs share the work alike. `guests`: those of virtual machines, too."""
     each = node.worked / node.vcpus
     modes = dict.fromkeys(("idle", "iowait", "irq", "nice", "softirq", "steal", "system", "user"), 0.0)
     modes["system"], modes["user"] = each * SYSTEM_SHARE, each * (1 - SYSTEM_SHARE)
     modes["idle"] = max(0.0, node.passed - each)
     samples = [({"cpu": str(i), "mode": mode}, round(s, 2)) for i in range(node.vcpus) for mode, s in modes.items()]
-    guests = [({"cpu": str(i), "mode": mode}, 0.0) for i in range(node.vcpus) for mode in ("nice", "user")]
+    inside = [({"cpu": str(i), "mode": mode}, 0.0) for i in range(node.vcpus if guests else 0) for mode in GUEST_MODES]
     return [
         family("node_cpu_seconds_total", "counter", "Seconds the CPUs spent in each mode.", *samples),
-        family("node_cpu_guest_seconds_total", "counter", "Seconds the CPUs spent in guests for each mode.", *guests),
+        family("node_cpu_guest_seconds_total", "counter", "Seconds the CPUs spent in guests for each mode.", *inside),
     ]
 
 

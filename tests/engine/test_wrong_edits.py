@@ -11,12 +11,12 @@ from stacks import devices
 from tests.graph.harness import Recorded
 from tests.graph.stackfiles import run_program
 
-from . import wrong
-from .making import MISTAKES, Argument, Mistake
+from . import mistakes, wrong
+from .making import Argument, Mistake
 from .trees import Tree
 
-CHANGES = {name: each for name, each in MISTAKES.items() if isinstance(each, Mistake)}
-ARGUMENTS = {name: each for name, each in MISTAKES.items() if isinstance(each, Argument)}
+CHANGES = {name: each for name, each in vars(mistakes).items() if isinstance(each, Mistake)}
+ARGUMENTS = {name: each for name, each in vars(mistakes).items() if isinstance(each, Argument)}
 
 
 def test_there_are_mistakes() -> None:

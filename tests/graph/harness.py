@@ -24,6 +24,7 @@ from pulumi.runtime.stack import run_in_stack
 from policy.graph import Graph, Invocation, Resource
 from policy.wire import provider_inputs
 from tests.graph.outputs import INVOKES, outputs_of
+from tests.graph.transforms import Transforms
 
 PROJECT = "gpucluster"
 SECRET_MARK, SECRET = rpc._special_sig_key, rpc._special_secret_sig
@@ -69,6 +70,7 @@ class RecordingMonitor(mocks.MockMonitor):
         self._preview = preview
         self._read: set[str] = set()
         self._previewed: dict[str, bool] = {}
+        self._transforms = Transforms()
         self._lock = threading.Lock()
 
     def make_urn(self, parent: str, type_: str, name: str) -> str:
@@ -81,6 +83,7 @@ class RecordingMonitor(mocks.MockMonitor):
         urn = self.make_urn(request.parent, request.type, request.name)
         if request.type == "pulumi:pulumi:Stack":
             return resource_pb2.RegisterResourceResponse(urn=urn)
+        request = self._transforms.applied(urn, request)
         wire = json_format.MessageToDict(request.object)
         inputs = plain(wire)
         identity, computed = outputs_of(request.type, request.name, inputs) if request.custom else ("", {})
@@ -135,6 +138,10 @@ class RecordingMonitor(mocks.MockMonitor):
             self.graph.resources[urn] = resource
             for moment, names in request.hooks.ListFields():
                 self.graph.hooks.setdefault(urn, {})[moment.name] = {name: self._previewed[name] for name in names}
+
+    def RegisterStackTransform(self, request: Any) -> Any:  # noqa: N802
+        self._transforms.of_stack.append(request)
+        return empty_pb2.Empty()
 
     def RegisterResourceHook(self, request: Any) -> Any:  # noqa: N802
         self._previewed[request.name] = request.on_dry_run

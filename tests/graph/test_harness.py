@@ -1,5 +1,7 @@
 """The recording monitor itself: what it must not let pass."""
 
+from typing import Any
+
 import pulumi
 import pulumi_aws as aws
 import pytest
@@ -81,3 +83,33 @@ def test_a_nested_child_has_the_urn_the_engine_gives_it() -> None:
         "urn:pulumi:test::gpucluster::test:index:Outer$test:index:Inner$aws:ec2/vpc:Vpc::vpc"
         in record(program).resources
     )
+
+
+def test_transforms_change_what_is_registered_as_the_engine_lets_them() -> None:
+    """A resource's own first, then those of what it belongs to, then those of the stack; options as well as inputs."""
+
+    class Outer(pulumi.ComponentResource):
+        pass
+
+    def saying(word: str) -> Any:
+        def transform(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult | None:
+            if args.type_ != "aws:ec2/vpc:Vpc":
+                return None
+            given: Any = args.props
+            tags = {"said": given["tags"]["said"] + word}
+            args.opts.protect, args.opts.ignore_changes = True, ["tags"]
+            return pulumi.ResourceTransformResult({**given, "tags": tags}, args.opts)
+
+        return transform
+
+    def program() -> None:
+        pulumi.runtime.register_resource_transform(saying(" stack"))
+        above = pulumi.ResourceOptions(providers=[provider()], transforms=[saying(" outer")])
+        outer = Outer("test:index:Outer", "outer", {}, above)
+        own = pulumi.ResourceOptions(parent=outer, transforms=[saying(" own")])
+        aws.ec2.Vpc("vpc", aws.ec2.VpcArgs(cidr_block="10.0.0.0/16", tags={"said": "then"}), own)
+
+    for preview in (False, True):
+        vpc = record(program, preview=preview).one("vpc")
+        assert vpc.inputs == {"cidrBlock": "10.0.0.0/16", "tags": {"said": "then own outer stack"}}
+        assert (vpc.protect, vpc.ignore_changes, bool(vpc.provider)) == (True, ("tags",), True)

@@ -168,6 +168,15 @@ def test_gpus_are_waited_for_where_a_pool_asks_for_nodes_k02(stack: str) -> None
 
 
 @every_platform
+def test_how_long_a_webhook_may_keep_its_callers_waiting_is_stated_s25g(stack: str) -> None:
+    graph = deployed(stack).graph
+    found = graph.of_type("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
+    hooks = [each for one in found for each in one.inputs["webhooks"]]
+    assert hooks
+    assert [each["name"] for each in hooks if each.get("timeoutSeconds", 99) > 10] == []
+
+
+@every_platform
 def test_queues_and_the_operator_come_when_the_webhooks_of_volcano_answer_lf16(stack: str) -> None:
     graph = deployed(stack).graph
     gate = graph.one("gang-admission-wait")

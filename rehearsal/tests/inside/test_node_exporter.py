@@ -41,7 +41,8 @@ def with_lustre(node: Node) -> None:
 def test_a_node_shows_its_cpus_memory_and_devices(tmp_path: Path) -> None:
     node = Node(tmp_path, "p5.48xlarge", efa_interfaces=32)
     found = samples(page(node))
-    assert len(found["node_cpu_seconds_total"]) == 192 * 8
+    assert (len(found["node_cpu_seconds_total"]), len(found["node_cpu_guest_seconds_total"])) == (192 * 8, 192 * 2)
+    assert "node_cpu_guest_seconds_total" not in samples(page(node, "--no-collector.cpu.guest"))
     assert found["node_memory_MemTotal_bytes"][0][1] == pytest.approx(2048 * 2**30, rel=0.03)
     assert len(found["node_infiniband_info"]) == 32
     assert {value for _, value in found["node_infiniband_state_id"]} == {4}

@@ -79,6 +79,8 @@ PRIMARY = [
     Case("primary_interface", put(SPARE, f"{INTERFACE}.0.interfaceType", "efa"), None),
     Case("primary_interface", put(SPARE, f"{INTERFACE}.0", {"interfaceType": "interface"}), None),
     Case("primary_interface", put(TEMPLATE, INTERFACE, MISSING), None),
+    Case("primary_interface", put(TEMPLATE, f"{INTERFACE}.0.associatePublicIpAddress", "true"), "a public address"),
+    Case("primary_interface", put(SPARE, f"{INTERFACE}.0.associatePublicIpAddress", True), None),
     Case("primary_interface", put(SPARE, f"{INTERFACE}.0.interfaceType", "efa-only"), "no address"),
     Case("primary_interface", put(SPARE, f"{INTERFACE}.0.deviceIndex", 1), "has 0 interfaces"),
     Case("primary_interface", put(SPARE, f"{INTERFACE}.0.networkCardIndex", 1), "has 0 interfaces"),

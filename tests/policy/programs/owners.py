@@ -117,6 +117,7 @@ PINNED = [
         "doca:latest",
     ),
     Program(IMAGES, (words("--init-container-image=a/b:latest"),), "names the image a/b:latest"),
+    Program(IMAGES, (words("--init-container-image=alpine:latest"),), "names the image alpine:latest"),
     Program(IMAGES, (words("--init-container-image", "a/b:1"),), "without a digest", protected=True),
     Program(IMAGES, (release("x", image={"repository": "a/b", "tag": "v1"}),)),
     Program(IMAGES, (release("x", image={"repository": "a/b", "digest": f"sha256:{'5eed' * 16}"}),), protected=True),

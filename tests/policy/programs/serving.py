@@ -171,6 +171,10 @@ ALONE = release("prometheus-adapter", rules={"default": False, "custom": [{"seri
 OUTSIDE = release("prometheus-adapter", rules={"default": False, "external": [{"seriesQuery": "up"}]})
 SCALER = release("keda")
 OWNED = [
+    Program(SERVED, (scaler(measured("External", "queue")), METRICS, ALONE), "uses queue (External)"),
+    Program(SERVED, (scaler(WAITING), deployment(), METRICS, OUTSIDE), "uses requests_waiting (Pods)"),
+    Program(SERVED, (scaler(WAITING), deployment(), METRICS, SCALER), "uses requests_waiting (Pods)"),
+    Program(SERVED, (scaler(measured("External", "queue")), METRICS, OUTSIDE)),
     Program(CLAIMED, (SCALER, OUTSIDE), "serves external.metrics.k8s.io, which keda serves already"),
     Program(CLAIMED, (ADAPTER, GROUP), "serves custom.metrics.k8s.io, which prometheus-adapter serves already"),
     Program(CLAIMED, (ALONE, release("kube-metrics-adapter")), "serves custom.metrics.k8s.io"),
