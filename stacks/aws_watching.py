@@ -76,11 +76,16 @@ class FileSystem:
         return Target(name=NAME, namespace=namespace, labels=LABELS)
 
 
+EBS_CONTROLLER = Target(name="aws-ebs-csi-driver", namespace="kube-system", labels={"app": "ebs-csi-controller"})
+"""Its Service is the add-on's."""
+
+
 def watching(plan: AwsPlan, base: Ground, name: pulumi.Output[str], lustre: Lustre, after: pulumi.Resource) -> Watching:
     """EKS shows metrics of the API server alone, and binds those of its kube-proxy to the node's own loopback."""
     return Watching(
         control_plane=(),
         logs=CloudWatch(region=plan.deployment.region, cluster_name=name, key_arn=base.keys.arn),
+        targets=[EBS_CONTROLLER],
         files=FileSystem(plan=plan, base=base, cluster_name=name, lustre=lustre, after=after)
         if watches_files(plan.monitoring)
         else None,

@@ -60,13 +60,16 @@ SERVICE_ADDONS = (
         name="aws-ebs-csi-driver",
         service_account="ebs-csi-controller-sa",
         policy="service-role/AmazonEBSCSIDriverPolicy",
-        configuration={"node": {"tolerateAllTaints": True}},
+        configuration={"controller": {"enableMetrics": True}, "node": {"tolerateAllTaints": True}},
     ),
     AddonSpec(name="aws-fsx-csi-driver"),
     AddonSpec(name="eks-node-monitoring-agent"),
 )
 """Name service, volume drivers and what finds sick nodes: they come after the system nodes, as some are ACTIVE only
 when their pods run.
+
+EBS' controller tells Prometheus of its calls to EC2 at port 3301: EKS takes controller.enableMetrics, but for the build
+v1.48.0-eksbuild.1, which fails with it (aws-ebs-csi-driver, docs/metrics.md, issues 2426 and 2647).
 
 FSx' driver has no rights: its controller asks AWS when a volume is to be made, resized or deleted, which never happens
 to the static volumes here, and its daemon mounts by DNS name (aws-fsx-csi-driver, pkg/driver/controller.go, node.go).

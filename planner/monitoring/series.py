@@ -43,6 +43,9 @@ _VLLM = 640
 _RULES_PER_CONTAINER, _RULES_PER_NODE, _RULES_PER_GPU, _RULES = 8, 16, 6, 500
 """Recording rules: the chart's of containers and nodes, and the stack's own of GPUs."""
 
+_EBS_CONTROLLERS, _EBS_CONTROLLER = 2, 235
+"""aws-ebs-csi-driver, pkg/metrics/metrics.go: the times of 16 requests in 11 buckets, and of its own collector."""
+
 _PER_MACHINE = 32
 """Of a machine whose controller is asked (node/sensors/sensors.py): up to eight supplies, twenty fans, two inlets."""
 
@@ -78,6 +81,7 @@ class Fleet:
     queues: int
     controllers: int = 0
     file_servers: int = 0
+    ebs_controllers: int = 0
 
 
 def fleet(
@@ -110,6 +114,7 @@ def fleet(
         queues=queues,
         controllers=controllers,
         file_servers=file_servers,
+        ebs_controllers=_EBS_CONTROLLERS if any(isinstance(pool, AwsPoolPlan) for pool in known) else 0,
     )
 
 
@@ -143,6 +148,7 @@ def _exporters(seen: Fleet, scrape_s: int) -> Iterator[ExporterPlan]:
     yield each("vllm", seen.replicas, seen.replicas * _VLLM, VLLM_S)
     yield each("sensors", min(seen.controllers, 1), seen.controllers * _PER_MACHINE)
     yield each("file system", seen.file_servers, seen.file_servers * _PER_FILE_SERVER)
+    yield each("ebs-csi-controller", seen.ebs_controllers, seen.ebs_controllers * _EBS_CONTROLLER)
     yield each("fluent-bit", seen.nodes, seen.nodes * _LOG_COLLECTOR)
     yield each("monitoring", 4, _OPERATOR + _PROMETHEUS + _ALERTMANAGER + _GRAFANA)
     yield each("rules", 1, rules + _RULES, RULES_S)

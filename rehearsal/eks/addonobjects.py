@@ -14,6 +14,7 @@ NAMESPACE = "kube-system"
 REGISTRY = "602401143452.dkr.ecr.us-west-2.amazonaws.com"
 EVERYWHERE: list[Object] = [{"operator": "Exists"}]
 COREFILE = ".:53 {\n    errors\n    health\n    kubernetes cluster.local\n}\n"
+EBS_METRICS = 3301
 CRITICAL: list[Object] = [{"key": "CriticalAddonsOnly", "operator": "Exists"}]
 _NO_FARGATE = {
     "nodeAffinity": {
@@ -112,19 +113,11 @@ def _coredns(version: str, values: Mapping[str, Any]) -> list[Object]:
         ],
     }
     pod = _pod(values, [*master, *CRITICAL], [container], "coredns", "system-cluster-critical")
-    service = {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {"name": "kube-dns", "namespace": NAMESPACE, "labels": labels},
-        "spec": {
-            "selector": {"k8s-app": "kube-dns"},
-            "clusterIP": "172.20.0.10",
-            "ports": [
-                {"name": "dns", "port": 53, "protocol": "UDP", "targetPort": 53},
-                {"name": "dns-tcp", "port": 53, "protocol": "TCP", "targetPort": 53},
-            ],
-        },
-    }
+    ports = [
+        {"name": "dns", "port": 53, "protocol": "UDP", "targetPort": 53},
+        {"name": "dns-tcp", "port": 53, "protocol": "TCP", "targetPort": 53},
+    ]
+    service = _service("kube-dns", labels, {"k8s-app": "kube-dns"}, ports, clusterIP="172.20.0.10")
     config = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -186,7 +179,19 @@ def _efs(version: str, values: Mapping[str, Any]) -> list[Object]:
 
 
 def _ebs(version: str, values: Mapping[str, Any]) -> list[Object]:
-    return _csi("ebs.csi.aws.com", "ebs", version, values, attach=True)
+    """With `controller.enableMetrics` the controller tells Prometheus of its calls to EC2 (aws-ebs-csi-driver, chart:
+    templates/controller.yaml, _metrics.tpl; that EKS takes the value: issues 2426 and 2647 there).
+    """
+    made = _csi("ebs.csi.aws.com", "ebs", version, values, attach=True)
+    if (values.get("controller") or {}).get("enableMetrics"):
+        (deployed,) = [each for each in made if each["kind"] == "Deployment"]
+        deployed["spec"]["template"]["spec"]["containers"][0] |= {
+            "args": [f"--http-endpoint=0.0.0.0:{EBS_METRICS}"],
+            "ports": [{"name": "metrics", "containerPort": EBS_METRICS}],
+        }
+        labels = {"app": "ebs-csi-controller"}
+        made.append(_service("ebs-csi-controller", labels, labels, [{"name": "metrics", "port": EBS_METRICS}]))
+    return made
 
 
 def _monitoring_agent(version: str, values: Mapping[str, Any]) -> list[Object]:
@@ -239,6 +244,17 @@ def _daemon(
 
 def _account(name: str) -> Object:
     return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": NAMESPACE}}
+
+
+def _service(
+    name: str, labels: Mapping[str, str], selector: Mapping[str, str], ports: list[Object], **more: str
+) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "namespace": NAMESPACE, "labels": dict(labels)},
+        "spec": {"selector": dict(selector), "ports": ports, **more},
+    }
 
 
 def _daemonset(name: str, pod: Object, account: str, rolling: Object) -> Object:

@@ -1,18 +1,24 @@
 """The controller of the EBS CSI driver: makes a volume for a claim whose pod has a node, and deletes it afterwards.
 
 Source: aws-ebs-csi-driver, pkg/driver/controller.go and cloud.go (CreateVolume, DeleteVolume, tags, the zone as the
-volume's topology). What its role may do with EC2 is not looked at here, only that it has one; nor are volumes attached
-to machines.
+volume's topology), pkg/metrics/metrics.go. What its role may do with EC2 is not looked at here, only that it has one;
+nor are volumes attached to machines.
 """
 
 import math
+import time
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from rehearsal.cluster.pages import texts
 from rehearsal.images import identity
+from rehearsal.images.node_exporter import flags_of
 from rehearsal.kube.quantities import parse
+from rehearsal.kubelet.answering import Answering
+from rehearsal.kubelet.exposition import Family, Histogram, family, text
 from rehearsal.kubelet.program import Launch
 from rehearsal.kubelet.provisioning import Provisioning, UnmadeError, volume_of
 
@@ -20,13 +26,52 @@ DRIVER = "ebs.csi.aws.com"
 ZONE = "topology.kubernetes.io/zone"
 _NODE = "volume.kubernetes.io/selected-node"
 _GIB = 1 << 30
+CALLS = (
+    *("CreateVolume", "DeleteVolume", "AttachVolume", "DetachVolume", "ModifyVolume", "DescribeVolumes"),
+    *("DescribeVolumesModifications", "CreateSnapshot", "DeleteSnapshot", "DescribeSnapshots", "DescribeInstances"),
+    *("DescribeAvailabilityZones", "DescribeTags", "CreateTags", "DeleteTags", "EnableFastSnapshotRestores"),
+)
+"""Requests whose times are there from the start."""
+_BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_TIMES, _ERRORS = "aws_ebs_csi_api_request_duration_seconds", "aws_ebs_csi_api_request_errors_total"
 
 
 class Controller(Provisioning):
-    """Looks after claims and released volumes as long as its pod runs."""
+    """Looks after claims and released volumes as long as its pod runs, and tells of its calls where it is told to."""
 
     def __init__(self, launch: Launch) -> None:
+        self._times = {call: Histogram(_BOUNDS) for call in CALLS}
+        self._errors: Counter[tuple[str, str]] = Counter()
+        endpoint = flags_of(launch.argv).get("--http-endpoint", "")
+        ports = {int(endpoint.rpartition(":")[2]): texts({"/metrics": self._page})} if endpoint else {}
+        self._answers = Answering(launch, ports)
         super().__init__(launch, DRIVER)
+
+    def stop(self) -> None:
+        super().stop()
+        self._answers.stop()
+
+    def _page(self) -> str:
+        times = [each.family(_TIMES, "", {"request": call}).samples for call, each in self._times.items()]
+        errors = [({"request": call, "error": code}, float(n)) for (call, code), n in self._errors.items()]
+        told = Family(
+            _TIMES, "histogram", "Duration by request type in seconds", [one for each in times for one in each]
+        )
+        help = "Total number of errors by error code and request type"
+        return text([told, family(_ERRORS, "counter", help, *errors)])
+
+    def _asks(self, call: str, **given: Any) -> Mapping[str, Any]:
+        """What EC2 answers. Raises what boto3 does."""
+        begin, ec2 = time.monotonic(), self._launch.world.aws.ec2
+        try:
+            answer: Mapping[str, Any] = {"CreateVolume": ec2.create_volume, "DeleteVolume": ec2.delete_volume}[call](
+                **given
+            )
+        except ClientError as error:
+            self._errors[call, error.response["Error"]["Code"]] += 1
+            raise
+        self._times[call].observe(time.monotonic() - begin)
+        return answer
 
     def _made(self, name: str, claim: Mapping[str, Any], kind: Mapping[str, Any]) -> dict[str, Any] | None:
         """In the zone of the node that was chosen for the claim's pod."""
@@ -53,7 +98,8 @@ class Controller(Provisioning):
             f"kubernetes.io/cluster/{world.cluster}": "owned",
             **asked_tags(parameters),
         }
-        found: Mapping[str, Any] = world.aws.ec2.create_volume(
+        return self._asks(
+            "CreateVolume",
             AvailabilityZone=zone,
             Size=gib(claim),
             VolumeType=parameters.get("type") or "gp3",
@@ -63,12 +109,11 @@ class Controller(Provisioning):
             ],
             **key,
         )
-        return found
 
     def _unmake(self, volume: Mapping[str, Any]) -> None:
         try:
             identity.of(self._launch)
-            self._launch.world.aws.ec2.delete_volume(VolumeId=volume["spec"]["csi"]["volumeHandle"])
+            self._asks("DeleteVolume", VolumeId=volume["spec"]["csi"]["volumeHandle"])
         except (identity.CredentialsError, BotoCoreError, ClientError) as error:
             if not isinstance(error, ClientError) or error.response["Error"]["Code"] != "InvalidVolume.NotFound":
                 raise UnmadeError(str(error)) from error

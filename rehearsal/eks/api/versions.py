@@ -34,7 +34,7 @@ ADDONS = {
     "coredns": ("networking", "v1.13.2-eksbuild.4"),
     "kube-proxy": ("networking", "v{kubernetes}.0-eksbuild.2"),
     "eks-pod-identity-agent": ("security", "v1.3.8-eksbuild.2"),
-    "aws-ebs-csi-driver": ("storage", "v1.48.0-eksbuild.1"),
+    "aws-ebs-csi-driver": ("storage", "v1.48.0-eksbuild.2"),
     "aws-efs-csi-driver": ("storage", "v2.1.10-eksbuild.1"),
     "aws-fsx-csi-driver": ("storage", "v1.6.0-eksbuild.1"),
     "aws-mountpoint-s3-csi-driver": ("storage", "v1.15.0-eksbuild.1"),

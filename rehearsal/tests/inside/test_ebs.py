@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from rehearsal.cluster.pages import Request
+from rehearsal.eks import addonobjects
 from rehearsal.images import ebs, identity
 from rehearsal.tests.inside.simulated import Node
 
@@ -133,3 +135,26 @@ def test_a_storage_class_asks_for_tags_of_its_volumes() -> None:
     """aws-ebs-csi-driver docs/tagging.md: the value may hold an equals sign, the key may not."""
     asked = {"type": "gp3", "tagSpecification_1": "owner=ml", "tagSpecification_2": "note=a=b"}
     assert ebs.asked_tags(asked) == {"owner": "ml", "note": "a=b"}
+
+
+def test_it_tells_of_its_calls_where_its_addon_is_told_so_x05(site: Any) -> None:
+    (deployed,) = [
+        each
+        for each in addonobjects.objects("aws-ebs-csi-driver", "v1", {"controller": {"enableMetrics": True}})
+        if each["kind"] == "Deployment"
+    ]
+    container = deployed["spec"]["template"]["spec"]["containers"][0]
+    controller = ebs.Controller(site.launch(site.pod("told"), args=container["args"]))
+    answers = site.world.backends.handler("ns", "told", container["ports"][0]["containerPort"])
+
+    def page() -> str:
+        return str(answers(Request("GET", "/metrics")).content)
+
+    assert 'aws_ebs_csi_api_request_duration_seconds_count{request="CreateVolume"} 0' in page()
+    assert page().count("_bucket{") == 16 * 12
+    site.claims.append(claim())
+    site.work["ebs.csi.aws.com told"]()
+    assert 'aws_ebs_csi_api_request_duration_seconds_count{request="CreateVolume"} 1' in page()
+    with pytest.raises(ClientError):
+        controller._asks("DeleteVolume", VolumeId="vol-gone")
+    assert 'api_request_errors_total{request="DeleteVolume",error="InvalidVolume.NotFound"} 1' in page()
