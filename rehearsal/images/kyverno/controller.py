@@ -6,7 +6,7 @@ images all come from there are let through by an exception of Kyverno's own kind
 for that, in the pod's namespace (flags of cmd/internal/flag.go, v1.19.1).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rehearsal import places
@@ -23,10 +23,10 @@ _OWN = {"KUBERNETES_SERVICE_HOST": "", "KUBERNETES_SERVICE_PORT": "", "GOGC": "5
 _ELSEWHERE = 'each.image.matches("@sha256:[0-9a-f]{64}$") && !each.image.matches("^(127[.]0[.]0[.]1|localhost)[:/]")'
 
 
-@words.operator
-def run(launch: Launch) -> Program:
-    """The controller with the chart's flags."""
-    return Controller(launch)
+def excepting(*policies: str) -> Callable[[Launch], Program]:
+    """The controller with the chart's flags. The exception is of these policies before they are there, and of others a
+    moment after."""
+    return words.operator(lambda launch: Controller(launch, policies))
 
 
 def prepares(launch: Launch) -> Program:
@@ -35,23 +35,23 @@ def prepares(launch: Launch) -> Program:
 
 
 class Controller(RealProcess):
-    """The process, and beside it the exception that names whatever policies there are."""
+    """The process, and beside it the exception that names `policies` and whatever others there are."""
 
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, launch: Launch, policies: Sequence[str]) -> None:
         argv, ports = flags(launch.argv, launch.namespace)
         # What is not on this machine is asked for in the cluster, where no registry is.
         env = {"HTTPS_PROXY": launch.world.proxy.url, **_OWN}
         super().__init__(launch, launch.world.tools["kyverno"], argv, ports, env)
-        self._told: tuple[str, ...] = ()
+        self._policies, self._told = frozenset(policies), frozenset[str]()
         self._task = f"kyverno {launch.namespace} {launch.pod_name}"
         launch.world.tasks.run(self._task, self._except)
 
     def _except(self) -> float:
         kube, namespace = self._launch.world.kube, self._launch.namespace
         try:
-            policies = tuple(sorted(each["metadata"]["name"] for each in kube.list(API, KIND)))
-            if policies and policies != self._told:
-                kube.apply(exception(namespace, policies), "rehearsal", force=True)
+            policies = self._policies | {each["metadata"]["name"] for each in kube.list(API, KIND)}
+            if policies != self._told:
+                kube.apply(exception(namespace, sorted(policies)), "rehearsal", force=True)
                 self._told = policies
         except (ApiError, Unreachable):
             # Kyverno itself is asked whether an exception is one, and may not answer yet.
