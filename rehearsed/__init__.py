@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from rehearsal.images import s3sync
+from rehearsal.images.kyverno import controller as kyverno
 from rehearsal.kubelet.images import Row
 from rehearsal.particulars import Particulars
 from rehearsed import (
@@ -40,6 +41,7 @@ def looks(stack: str, prometheus: str, proxy: str) -> list[str]:
 PROGRAM = Particulars(
     images=(
         Row(s3sync.REPOSITORY, saves.sync),
+        Row(r".*/kyverno/kyverno", kyverno.excepting("signed-images"), container="kyverno"),
         Row(r"(.*/)?vllm(-openai)?(/.*)?|.*/vllm/.*", vllm.run, port=vllm.port),
         Row(r".*", vllm.run, command="vllm", port=vllm.port),
         Row(r".*", efa_counters.run, container="efa"),

@@ -114,7 +114,7 @@ TABLE: tuple[Row, ...] = (
     Row(r".*/oauth2-proxy/oauth2-proxy", oidc.run),
     Row(r".*/external-secrets", external_secrets.run),
     Row(r".*/karpenter/controller", karpenter.controller, container="controller"),
-    Row(r".*/kyverno/kyverno", kyverno.run, container="kyverno"),
+    Row(r".*/kyverno/kyverno", kyverno.excepting(), container="kyverno"),
     Row(r".*/kyverno/kyvernopre", kyverno.prepares),
     Row(r".*/kyverno/readiness-checker", clearing.run),
     Row(r".*/kube-webhook-certgen", certgen.run),

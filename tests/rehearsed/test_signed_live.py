@@ -1,10 +1,11 @@
 """Signed images in a cluster with a real API server: pods and gangs admitted, refused, and what happens in an outage.
 
-The chart is the real one with the program's values and policy; its controller is played, and asks a registry on this
-machine for signatures that are really checked (Y09).
+The chart is the real one with the program's values and policy, and so is its controller, which asks a registry on this
+machine for signatures (Y09).
 """
 
 import os
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -22,19 +23,26 @@ from components.platform.image_signatures import (
 )
 from planner.supply import TIMEOUT_SECONDS
 from rehearsal import toolchain
-from rehearsal.images.kyverno.controller import API, CONFIGURATION, KIND, REGISTRATION
+from rehearsal.images.kyverno.clearing import MANAGED, REGISTRATION
+from rehearsal.images.kyverno.controller import API, EXCEPTION, KIND
 from rehearsal.images.table import known
 from rehearsal.kube.client import ApiError
+from rehearsal.plugins.kubernetes.helm import Helm
 from rehearsal.testing.registry import Registry
 from rehearsal.testing.registry import Signer as Pair
 from rehearsal.tests.inside import workloads
 from rehearsal.tests.inside.account import until
 from rehearsal.tests.inside.conftest import Site
 from rehearsal.toolchain.families import BASE
+from rehearsed import PROGRAM
 from stacks.network import SIGNATURES
 from tests.graph import schema_kubernetes
 
 pytestmark = pytest.mark.engine
+
+CONTROLLER = "kyverno-admission-controller"
+UNSIGNED = f"Policy {POLICY} failed: containers: an image lacks the signature"
+DIGEST = f"sha256:{'a' * 64}"
 
 
 @dataclass(frozen=True)
@@ -43,6 +51,7 @@ class Checked:
 
     site: Site
     registry: Registry
+    pair: Pair
     signed: str
     unsigned: str
 
@@ -51,11 +60,22 @@ class Checked:
         meta = {"name": name, "namespace": namespace}
         self.site.kube.create({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec(image)})
 
-    def gang(self, name: str, worker: str) -> None:
-        """A PyTorchJob whose master has the signed image. Raises ApiError."""
+    def controllers(self, image: str) -> None:
+        """A Deployment and a CronJob, which are not kept. Raises ApiError."""
+        meta = {"name": "made", "namespace": "training"}
+        pods = {"metadata": {"labels": {"app": "made"}}, "spec": spec(image)}
+        work = {"template": {**pods, "spec": {**pods["spec"], "restartPolicy": "Never"}}}
+        for api, kind, what in (
+            ("apps/v1", "Deployment", {"selector": {"matchLabels": {"app": "made"}}, "template": pods}),
+            ("batch/v1", "CronJob", {"schedule": "@yearly", "jobTemplate": {"spec": work}}),
+        ):
+            self.site.kube.create({"apiVersion": api, "kind": kind, "metadata": meta, "spec": what}, dry_run=True)
+
+    def gang(self, name: str, worker: str, master: str | None = None) -> None:
+        """A PyTorchJob whose master has the signed image unless another is given. Raises ApiError."""
         roles = {
             role: {"replicas": 1, "template": {"spec": spec(image, "pytorch")}}
-            for role, image in (("Master", self.signed), ("Worker", worker))
+            for role, image in (("Master", master or self.signed), ("Worker", worker))
         }
         meta = {"name": name, "namespace": "training"}
         job = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": meta}
@@ -77,7 +97,7 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checked]:
     signed, unsigned = registry.image("ml/trainer"), registry.image("ml/stranger")
     registry.sign(signed, pair)
     registry.sign(unsigned, Pair())
-    made = Site(tmp_path_factory.mktemp("signed"), "signed", known(()), (*BASE, "helm", "crds"))
+    made = Site(tmp_path_factory.mktemp("signed"), "signed", known(PROGRAM.images), (*BASE, "helm", "crds", "kyverno"))
     try:
         for addon in ("vpc-cni", "kube-proxy"):
             made.account.addon(addon)
@@ -89,7 +109,7 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checked]:
         values = kyverno_values(ACCOUNT, ["training"], replicas=1, cpu_millicores=100, memory_mib=384)
         values["admissionController"].pop("serviceMonitor")
         made.install("kyverno", SIGNATURES, values)
-        until(lambda: made.available(SIGNATURES, "kyverno-admission-controller"), 180, "the controller runs")
+        until(lambda: made.available(SIGNATURES, CONTROLLER), 300, "the controller runs")
         args = ImageSignaturesArgs(
             namespaces=["training"],
             signer=Signer(key=pair.public),
@@ -98,9 +118,10 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checked]:
             after=None,  # type: ignore[arg-type]
         )
         until(lambda: served(made), 60, "the API server has Kyverno's kinds")
+        until(lambda: excepted(made) == [POLICY], 60, "the exception is there before the policy")
         made.apply({"apiVersion": API, "kind": KIND, "metadata": {"name": POLICY}, "spec": policy(args)})
-        until(lambda: ready(made), 60, "the policy is enforced")
-        yield Checked(made, registry, signed, unsigned)
+        until(lambda: ready(made), 180, "the policy is enforced")
+        yield Checked(made, registry, pair, signed, unsigned)
     finally:
         made.stop()
         registry.stop()
@@ -114,6 +135,12 @@ def served(site: Site) -> bool:
     return True
 
 
+def excepted(site: Site) -> list[str]:
+    """The policies of which there is an exception for registries out of reach."""
+    found = site.kube.get(API, "PolicyException", EXCEPTION, SIGNATURES) or {"spec": {"policyRefs": []}}
+    return [each["name"] for each in found["spec"]["policyRefs"]]
+
+
 def ready(site: Site) -> bool:
     """What `up` waits for."""
     status = (site.kube.get(API, KIND, POLICY) or {}).get("status") or {}
@@ -123,12 +150,31 @@ def ready(site: Site) -> bool:
 def test_a_signed_image_runs(checked: Checked) -> None:
     checked.pod("signed", checked.signed)
     assert "signed" in checked.names("Pod")
+    checked.controllers(checked.signed)
 
 
 def test_an_unsigned_image_is_refused_by_the_policys_name(checked: Checked) -> None:
-    with pytest.raises(ApiError, match=f"Policy {POLICY} failed: containers: an image lacks the signature"):
+    with pytest.raises(ApiError, match=UNSIGNED):
         checked.pod("stranger", checked.unsigned)
     assert "stranger" not in checked.names("Pod")
+    with pytest.raises(ApiError, match=UNSIGNED):
+        checked.controllers(checked.unsigned)
+
+
+def test_a_signature_of_another_image_is_none(checked: Checked) -> None:
+    """Whoever can push could put the one beside the other."""
+    image = checked.registry.image("ml/lent")
+    checked.registry.sign(image, checked.pair, of=checked.signed)
+    with pytest.raises(ApiError, match=UNSIGNED):
+        checked.pod("lent", image)
+
+
+def test_what_was_signed_cannot_be_changed_behind_the_signature(checked: Checked) -> None:
+    image = checked.registry.image("ml/changed")
+    checked.registry.sign(image, checked.pair)
+    checked.registry.replace("ml/changed/blobs/", b"{}")
+    with pytest.raises(ApiError, match=f"Policy {POLICY} "):
+        checked.pod("changed", image)
 
 
 def test_an_image_by_tag_is_refused(checked: Checked) -> None:
@@ -138,6 +184,17 @@ def test_an_image_by_tag_is_refused(checked: Checked) -> None:
 
 def test_other_namespaces_take_any_image(checked: Checked) -> None:
     checked.pod("stranger", checked.unsigned, "elsewhere")
+
+
+def test_images_out_of_reach_are_let_through_by_their_digests(checked: Checked) -> None:
+    """Not beside others, and not without a digest."""
+    image = "registry.example/ml/trainer"
+    checked.pod("far", f"{image}@{DIGEST}")
+    checked.controllers(f"{image}@{DIGEST}")
+    with pytest.raises(ApiError, match="does not have a digest"):
+        checked.pod("far-tagged", f"{image}:1")
+    with pytest.raises(ApiError, match=UNSIGNED):
+        checked.gang("near", checked.unsigned, f"{image}@{DIGEST}")
 
 
 def test_a_gang_with_one_unsigned_worker_is_refused_as_a_whole(checked: Checked) -> None:
@@ -159,16 +216,26 @@ def test_a_registry_that_fails_admits_nothing(checked: Checked) -> None:
 
 
 def test_while_nothing_checks_the_namespace_takes_no_pod_and_the_rest_goes_on(checked: Checked) -> None:
+    """Its machine takes no pods, and the one that was there has gone."""
     site = checked.site
-    scale = {"spec": {"replicas": 0}}
-    site.kube.patch("apps/v1", "Deployment", "kyverno-admission-controller", SIGNATURES, scale)
-    until(lambda: not site.kube.list("v1", "Pod", SIGNATURES), 60, "its pods are gone")
+    (node,) = site.nodes("system")
+    (pod,) = site.pods(SIGNATURES, CONTROLLER)
+    cordoned = {"spec": {"unschedulable": True}}
+    site.kube.patch("v1", "Node", node["metadata"]["name"], None, cordoned)
+    site.kube.delete({"apiVersion": "v1", "kind": "Pod", **pod})
+    until(lambda: pod["metadata"]["name"] not in names(site), 120, "its pod is gone")
     with pytest.raises(ApiError, match="failed calling webhook"):
         checked.pod("unchecked", checked.signed)
+    with pytest.raises(ApiError, match="failed calling webhook"):
+        site.kube.patch("v1", "Pod", "signed", "training", {"metadata": {"labels": {"seen": "yes"}}})
     checked.pod("unchecked", checked.unsigned, "elsewhere")
-    site.kube.patch("apps/v1", "Deployment", "kyverno-admission-controller", SIGNATURES, {"spec": {"replicas": 1}})
-    until(lambda: site.available(SIGNATURES, "kyverno-admission-controller"), 90, "it is back in its own namespace")
-    until(lambda: admitted(checked), 60, "pods start again")
+    site.kube.patch("v1", "Node", node["metadata"]["name"], None, {"spec": {"unschedulable": None}})
+    until(lambda: site.available(SIGNATURES, CONTROLLER), 180, "it is back in its own namespace")
+    until(lambda: admitted(checked), 120, "pods start again")
+
+
+def names(site: Site) -> list[str]:
+    return [each["metadata"]["name"] for each in site.pods(SIGNATURES)]
 
 
 def admitted(checked: Checked) -> bool:
@@ -179,13 +246,50 @@ def admitted(checked: Checked) -> bool:
     return True
 
 
+def test_without_replicas_nobody_is_asked(checked: Checked) -> None:
+    """Who scales it to none opens the namespaces: ending, it takes its webhooks with it (pkg/webhooks/server.go)."""
+    scaled(checked.site, 0)
+    until(lambda: not asked(checked.site), 120, "the API server asks no more")
+    checked.pod("free", checked.unsigned)
+    scaled(checked.site, 1)
+    until(lambda: POLICY in asked(checked.site), 180, "the API server asks again")
+    until(lambda: refuses(checked), 60, "the namespace is closed again")
+
+
+def scaled(site: Site, replicas: int) -> None:
+    site.kube.patch("apps/v1", "Deployment", CONTROLLER, SIGNATURES, {"spec": {"replicas": replicas}})
+
+
+def refuses(checked: Checked) -> bool:
+    try:
+        checked.pod("tried", checked.unsigned)
+    except ApiError as error:
+        return UNSIGNED in error.message
+    meta = {"name": "tried", "namespace": "training"}
+    checked.site.kube.delete({"apiVersion": "v1", "kind": "Pod", "metadata": meta})
+    return False
+
+
+def asked(site: Site) -> str:
+    """The names of its webhooks that look at pods and what makes them."""
+    labels = ",".join(f"{key}={value}" for key, value in MANAGED.items())
+    found = site.kube.list(REGISTRATION, "ValidatingWebhookConfiguration", label_selector=labels)
+    return " ".join(hook["name"] for each in found for hook in each.get("webhooks") or [] if "ivpol" in hook["name"])
+
+
 def test_without_the_policy_nobody_is_asked(checked: Checked) -> None:
     site = checked.site
     site.kube.delete({"apiVersion": API, "kind": KIND, "metadata": {"name": POLICY}})
-    until(lambda: not _webhooks(site), 60, "the API server asks no more")
-    checked.pod("free", checked.unsigned)
+    until(lambda: not asked(site), 120, "the API server asks no more")
+    checked.pod("open", checked.unsigned)
 
 
-def _webhooks(site: Site) -> list[Any]:
-    found = site.kube.get(REGISTRATION, "ValidatingWebhookConfiguration", CONFIGURATION) or {}
-    return list(found.get("webhooks") or [])
+def test_a_release_that_goes_leaves_no_webhook(checked: Checked) -> None:
+    Helm(checked.site.kube, threading.Event()).uninstall(SIGNATURES, "kyverno", 300, wait=True)
+    until(lambda: not left(checked.site), 120, "nothing asks what is no more")
+
+
+def left(site: Site) -> list[str]:
+    kinds = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+    found = (each["metadata"]["name"] for kind in kinds for each in site.kube.list(REGISTRATION, kind))
+    return [name for name in found if name.startswith("kyverno")]

@@ -1,1 +1,1 @@
-"""Kyverno's images, simulated: admission controller, signature verification, clean-up."""
+"""Kyverno's images: the real admission controller; what prepares and clears is simulated."""

@@ -6,12 +6,13 @@ deletes ValidatingAdmissionPolicies of their names, so that the configurations s
 
 from collections.abc import Sequence
 
-from rehearsal.images.kyverno.controller import MANAGED, REGISTRATION
 from rehearsal.images.metrics import flag
 from rehearsal.kube.client import ApiError, Kube, Unreachable
 from rehearsal.kubelet.process import client
 from rehearsal.kubelet.program import TIME_SCALE, Ends, Exit, Launch, Program
 
+REGISTRATION = "admissionregistration.k8s.io/v1"
+MANAGED = {"webhook.kyverno.io/managed-by": "kyverno"}
 SECONDS = 2.0
 
 

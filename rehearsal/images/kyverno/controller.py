@@ -1,36 +1,32 @@
-"""Kyverno's admission controller while its pod runs, with the rights of its pod's account.
+"""Kyverno's admission controller: the real binary, which asks registries on this machine.
 
-Source: kyverno v1.19.1, cmd/kyverno/main.go (flags, what makes it ready), pkg/controllers/certmanager and pkg/tls (the
-authority and the pair in two Secrets), pkg/controllers/webhook/controller.go (one configuration for all policies, their
-status), pkg/webhooks/resource/ivpol/handler.go (how it refuses). Policies of other kinds have no effect here. Its keys
-are elliptic, and replicas do alike without electing one: each writes what all would.
+Arguments come from the pod as they are. Changed are the addresses that it listens on and how the API server is found.
+Registries elsewhere are out of a rehearsal's reach, and nobody here has the private half of a stack's key: pods whose
+images all come from there are let through by an exception of Kyverno's own kind, by digest only. Exceptions are enabled
+for that, in the pod's namespace (flags of cmd/internal/flag.go, v1.19.1).
 """
 
-import base64
-import json
-import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rehearsal import places
-from rehearsal.cluster.pages import Answer, Request, texts
-from rehearsal.cluster.pki import Authority
-from rehearsal.images.kyverno.policies import Object, refusal, webhook
-from rehearsal.images.kyverno.signed import is_here, is_signed
+from rehearsal.images import words
+from rehearsal.images.operators import relocate
 from rehearsal.kube.client import ApiError, Unreachable
-from rehearsal.kubelet.answering import Answering
-from rehearsal.kubelet.process import client
+from rehearsal.kubelet.process import KUBECONFIG, RealProcess
 from rehearsal.kubelet.program import TIME_SCALE, Ends, Exit, Launch, Program
 
 API, KIND = "policies.kyverno.io/v1", "ImageValidatingPolicy"
-REGISTRATION, CONFIGURATION = "admissionregistration.k8s.io/v1", "kyverno-resource-validating-webhook-cfg"
-MANAGED = {"webhook.kyverno.io/managed-by": "kyverno"}
+EXCEPTION = "out-of-reach"
 LOOK_SECONDS, INIT_SECONDS = 0.5, 2.0
+_OWN = {"KUBERNETES_SERVICE_HOST": "", "KUBERNETES_SERVICE_PORT": "", "GOGC": "50"}
+_ELSEWHERE = 'each.image.matches("@sha256:[0-9a-f]{64}$") && !each.image.matches("^(127[.]0[.]0[.]1|localhost)[:/]")'
 
 
-def run(launch: Launch) -> Program:
-    """The controller of admission; others of Kyverno's do nothing here."""
-    return Controller(launch) if any(word.startswith("--caSecretName=") for word in launch.argv) else Program()
+def excepting(*policies: str) -> Callable[[Launch], Program]:
+    """The controller with the chart's flags. The exception is of these policies before they are there, and of others a
+    moment after."""
+    return words.operator(lambda launch: Controller(launch, policies))
 
 
 def prepares(launch: Launch) -> Program:
@@ -38,140 +34,67 @@ def prepares(launch: Launch) -> Program:
     return Ends(launch.now + INIT_SECONDS / TIME_SCALE, Exit(0))
 
 
-class Controller(Answering):
-    """Keeps the webhook of the policies, and answers it."""
+class Controller(RealProcess):
+    """The process, and beside it the exception that names `policies` and whatever others there are."""
 
-    def __init__(self, launch: Launch) -> None:
-        self._flags = dict(word.lstrip("-").partition("=")[::2] for word in launch.argv)
-        self._kube = client(launch)
-        self._port, self._authority = int(self._flags.get("webhookServerPort", "9443")), ""
-        self._policies: dict[str, Object] = {}
-        super().__init__(launch, {int(self._flags.get("metricsPort", "8000")): texts({"/metrics": str})})
-        self._task = f"kyverno {launch.pod_name} {launch.now}"
-        launch.world.tasks.run(self._task, self._look)
+    def __init__(self, launch: Launch, policies: Sequence[str]) -> None:
+        argv, ports = flags(launch.argv, launch.namespace)
+        # What is not on this machine is asked for in the cluster, where no registry is.
+        env = {"HTTPS_PROXY": launch.world.proxy.url, **_OWN}
+        super().__init__(launch, launch.world.tools["kyverno"], argv, ports, env)
+        self._policies, self._told = frozenset(policies), frozenset[str]()
+        self._task = f"kyverno {launch.namespace} {launch.pod_name}"
+        launch.world.tasks.run(self._task, self._except)
 
-    def refuses(self, probe: Mapping[str, Any], port: int | None, now: float) -> str | None:
-        """Its probes are pages of the webhooks' server."""
-        if port == self._port and self._authority:
-            return None
-        return super().refuses(probe, port, now)
-
-    def listens(self, port: int, now: float) -> bool:
-        return (port == self._port and bool(self._authority)) or super().listens(port, now)
-
-    def _look(self) -> float:
+    def _except(self) -> float:
+        kube, namespace = self._launch.world.kube, self._launch.namespace
         try:
-            if not self._authority:
-                self._start()
-            self._reconcile()
-        except (ApiError, Unreachable) as error:
-            self._launch.log(f"failed to reconcile: {error}")
+            policies = self._policies | {each["metadata"]["name"] for each in kube.list(API, KIND)}
+            if policies != self._told:
+                kube.apply(exception(namespace, sorted(policies)), "rehearsal", force=True)
+                self._told = policies
+        except (ApiError, Unreachable):
+            # Kyverno itself is asked whether an exception is one, and may not answer yet.
+            pass
         return LOOK_SECONDS
 
-    # -- certificate
-
-    def _start(self) -> None:
-        namespace = self._launch.namespace
-        host = f"{self._launch.env['KYVERNO_SVC']}.{namespace}.svc"
-        authority, pair = self._flags["caSecretName"], self._flags["tlsSecretName"]
-        found = self._secret(authority), self._secret(pair)
-        if not all(found):
-            made = Authority("*.kyverno.svc")
-            served = made.server(host, dns=(host, host.removesuffix(".svc")))
-            self._keep(authority, {"tls.crt": made.certificate, "tls.key": served.key})
-            self._keep(pair, {"tls.crt": served.certificate, "tls.key": served.key})
-            found = self._secret(authority), self._secret(pair)
-        for name in ("tls.crt", "tls.key"):
-            places.write(self._launch.directory / name, base64.b64decode(found[1][name]))
-        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        tls.load_cert_chain(self._launch.directory / "tls.crt", self._launch.directory / "tls.key")
-        where = (namespace, self._launch.pod_name, self._port)
-        self._launch.world.backends.answer(*where, self._review, tls=tls)
-        self._authority = found[0]["tls.crt"]
-        self._launch.wake()
-
-    def _secret(self, name: str) -> dict[str, str]:
-        found = self._kube.get("v1", "Secret", name, self._launch.namespace) or {}
-        data: dict[str, str] = found.get("data") or {}
-        return data
-
-    def _keep(self, name: str, files: Mapping[str, bytes]) -> None:
-        """Another replica that was first has the pair that all take."""
-        data = {key: base64.b64encode(content).decode() for key, content in files.items()}
-        labels = {"cert.kyverno.io/managed-by": "kyverno"}
-        meta = {"name": name, "namespace": self._launch.namespace, "labels": labels}
-        kind = {"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls"}
-        try:
-            self._kube.create({**kind, "metadata": meta, "data": data})
-        except ApiError as error:
-            if error.reason != "AlreadyExists":
-                raise
-
-    # -- policies
-
-    def _reconcile(self) -> None:
-        self._policies = {each["metadata"]["name"]: each for each in self._kube.list(API, KIND)}
-        service = {"namespace": self._launch.namespace, "name": self._launch.env["KYVERNO_SVC"], "port": 443}
-        of_all = self._configured().get("namespaceSelector") or {}
-        wanted = [webhook(each, service, self._authority, of_all) for _, each in sorted(self._policies.items())]
-        held = self._kube.get(REGISTRATION, "ValidatingWebhookConfiguration", CONFIGURATION)
-        meta = {"name": CONFIGURATION, "labels": MANAGED}
-        whole = {"apiVersion": REGISTRATION, "kind": "ValidatingWebhookConfiguration", "metadata": meta}
-        if held is None:
-            self._kube.create({**whole, "webhooks": wanted})
-        elif _differ(held.get("webhooks") or [], wanted):
-            self._kube.patch(REGISTRATION, "ValidatingWebhookConfiguration", CONFIGURATION, None, {"webhooks": wanted})
-        for each in self._policies.values():
-            if not ((each.get("status") or {}).get("conditionStatus") or {}).get("ready"):
-                self._tell(each)
-
-    def _configured(self) -> Mapping[str, Any]:
-        """`webhooks` of its ConfigMap (pkg/config/config.go)."""
-        found = self._kube.get("v1", "ConfigMap", self._launch.env["INIT_CONFIG"], self._launch.namespace) or {}
-        configured: Mapping[str, Any] = json.loads((found.get("data") or {}).get("webhooks") or "{}")
-        return configured
-
-    def _tell(self, policy: Object) -> None:
-        status = {"status": {"conditionStatus": {"ready": True, "message": ""}}}
-        self._kube.patch(API, KIND, policy["metadata"]["name"], None, status, "status")
-
-    # -- admission
-
-    def _review(self, request: Request) -> Answer:
-        """An AdmissionReview's answer; none over a connection that has outlived the process."""
-        if not self._authority:
-            return Answer("", 503, headers={"Connection": "close"})
-        review = json.loads(request.body)["request"]
-        name = request.path.rpartition("/")[2]
-        policy = self._policies.get(name)
-        said = refusal(policy, review["object"], self._is_signed) if policy and review.get("object") else None
-        answer: Object = {"uid": review["uid"], "allowed": said is None}
-        if said:
-            self._launch.log(said)
-            answer["status"] = {"status": "Failure", "message": said}
-        shown = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": answer}
-        return Answer(json.dumps(shown), 200, "application/json")
-
-    def _is_signed(self, image: str, attestor: Mapping[str, Any]) -> bool:
-        """A registry on this machine is asked. Others cannot be: what they have is taken as signed, and said."""
-        if not is_here(image):
-            self._launch.log(f"{image}: taken as signed, its registry is out of the rehearsal's reach")
-            return True
-        key = (attestor["cosign"].get("key") or {}).get("data")
-        return key is not None and is_signed(image, str(key))
-
     def stop(self) -> None:
-        self._authority = ""
         self._launch.world.tasks.cancel(self._task)
-        self._launch.world.backends.remove(self._launch.namespace, self._launch.pod_name, [self._port])
         super().stop()
 
 
-def _differ(held: list[Object], wanted: list[Object]) -> bool:
-    """What the API server adds to a webhook and its rules is no difference."""
-    return len(held) != len(wanted) or any(
-        mine.get(key) != value
-        for mine, each in zip(held, wanted, strict=True)
-        for key, value in {**each, "rules": [{"scope": "*", **rule} for rule in each["rules"]]}.items()
-        if key != "clientConfig"
-    )
+def flags(argv: Sequence[str], namespace: str) -> tuple[list[str], dict[int, int]]:
+    """The process's arguments, and container port -> port on loopback."""
+    moved, ports = relocate(argv, {"--webhookServerPort": 9443, "--metricsPort": 8000}, bare=True)
+    moved, more = relocate(moved, {"--controllerRuntimeMetricsAddress": 8080})
+    own = [
+        f"--webhookServerHost={places.LOOPBACK}",
+        f"--metricsHost={places.LOOPBACK}",
+        f"--kubeconfig={KUBECONFIG}",
+        "--enablePolicyException=true",
+        f"--exceptionNamespace={namespace}",
+    ]
+    return [*moved, *own], {**ports, **more}
+
+
+def exception(namespace: str, policies: Sequence[str]) -> dict[str, Any]:
+    """Of these policies, for pods and what makes them, where every image has a digest and none is on this machine."""
+    pods = "object.spec", "object.spec.template.spec", "object.spec.jobTemplate.spec.template.spec"
+    plain, template, scheduled = map(_elsewhere, pods)
+    expression = f"has({pods[0]}.containers) ? {plain} : has({pods[0]}.template) ? {template} : {scheduled}"
+    return {
+        "apiVersion": API,
+        "kind": "PolicyException",
+        "metadata": {"name": EXCEPTION, "namespace": namespace},
+        "spec": {
+            "policyRefs": [{"name": each, "kind": KIND} for each in policies],
+            "matchConditions": [{"name": EXCEPTION, "expression": expression}],
+        },
+    }
+
+
+def _elsewhere(spec: str) -> str:
+    """CEL: whether all images of a pod's spec are out of reach."""
+    lists = (f"{spec}.{each}" for each in ("initContainers", "ephemeralContainers"))
+    others = (f"(!has({each}) || {each}.all(each, {_ELSEWHERE}))" for each in lists)
+    return f"({' && '.join([f'{spec}.containers.all(each, {_ELSEWHERE})', *others])})"
