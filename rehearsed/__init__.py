@@ -19,6 +19,7 @@ from rehearsed import (
     scripts,
     secrets,
     sensors,
+    showing,
     staging,
     trainer,
     triton,
@@ -63,6 +64,7 @@ PROGRAM = Particulars(
     looks=looks,
     loses=losses.loses,
     failed=run_watch.failed,
+    shows=showing.shows,
     outlive=ending.outlive,
     upstream=Path("../shared/upstream"),
 )
