@@ -10,7 +10,7 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -98,6 +98,24 @@ class Content:
     """AMIs of the account's own: names by id, such as EKS gives those that they were built from."""
 
 
+@dataclass(frozen=True)
+class Cluster:
+    """A cluster that runs, as its administrator; `files` is the record of what lies on its volumes (`Contents`)."""
+
+    kube: Kube
+    files: Path
+    account: Account
+    region: str
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a cluster has to show, in a sentence. `wrong` is what a stack that was just applied has no reason for."""
+
+    sentence: str
+    wrong: bool = False
+
+
 def region(text: str) -> str:
     """The first region a stack file names, else us-east-1."""
     found = _REGION.search(text)
@@ -134,6 +152,11 @@ def no_failures(kube: Kube) -> Sequence[str]:  # noqa: ARG001 - as a program's o
     return ()
 
 
+def nothing_shown(cluster: Cluster, *, now: bool) -> Iterable[Shown]:  # noqa: ARG001 - as a program's own is called
+    """Nothing but what the tables say."""
+    return ()
+
+
 def endless(text: str, account: Account, say: Callable[[str], None]) -> Sequence[str]:  # noqa: ARG001 - as a program's own is called
     """A stack that does not end by itself."""
     return ()
@@ -160,6 +183,9 @@ class Particulars:
     """From a job's object to a sentence about what is lost, and what kept, when it is deleted."""
     failed: Callable[[Kube], Sequence[str]] = no_failures
     """From a cluster to sentences about what failed in it lately, as the program's own parts have written it down."""
+    shows: Callable[..., Iterable[Shown]] = nothing_shown
+    """`shows(cluster, now=...)`: what a cluster has to show beside what runs in it. With `now` what a schedule would
+    bring in hours is brought first."""
     outlive: Callable[[str, Account, Callable[[str], None]], Sequence[str]] = endless
     """From the text of a stack file, the account and where to say what is done: let the account's clock pass
     the stack's own end, if it has one; what is not as it should be then, in sentences."""

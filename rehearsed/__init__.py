@@ -20,6 +20,7 @@ from rehearsed import (
     scripts,
     secrets,
     sensors,
+    showing,
     staging,
     tracking,
     trainer,
@@ -67,6 +68,7 @@ PROGRAM = Particulars(
     looks=looks,
     loses=losses.loses,
     failed=run_watch.failed,
+    shows=showing.shows,
     outlive=ending.outlive,
     upstream=Path("../shared/upstream"),
 )

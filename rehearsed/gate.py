@@ -34,8 +34,8 @@ LINK_FACTOR, CARD_FACTOR = 1.07, 1.2
 PORT_GBPS, PERFTEST_PART = 400, 0.98
 """A port of NDR, and what of it 8 MiB messages of ib_write_bw reach."""
 
-TRAINS_PART = 0.9
-"""What a node reaches of the forecast. Assumed."""
+PLANNED_PART = 0.9
+"""What a node reaches of the plan's figures, training and at the shared file system. Assumed."""
 
 RATES = " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]"
 TIMES = (
@@ -45,6 +45,7 @@ TIMES = (
 _TIMED = " 2       1000          1.80           9.71         1.86      1.87      0.11      2.04      3.50   "
 """Headings of perftest, and a row of latencies (linux-rdma/perftest, src/perftest_parameters.h)."""
 DISK_MIB_PER_SECOND = 1000
+"""Where the plan knows no rate. Assumed."""
 ILL = frozenset(
     {"fabric-manager", "gpu-slow", "gpu-unavailable", "gpu-driver", "nvlink", "ib-link", "filesystem-mount"}
 )
@@ -63,7 +64,8 @@ _DD = """\
 #!/bin/sh
 for word in "$@"; do case "$word" in count=*) mib=${{word#count=}};; esac; done
 if [ -n "{refusal}" ]; then echo "dd: {refusal}"; exit 1; fi
-printf '%d bytes copied, %d.%03d s, 1 GB/s\\n' $((mib * 1048576)) $((mib / {rate})) $((mib % {rate}))
+ms=$((mib * 1000 / {rate}))
+printf '%d bytes copied, %d.%03d s, 1 GB/s\\n' $((mib * 1048576)) $((ms / 1000)) $((ms % 1000))
 """
 _PYTHON = """\
 #!/bin/sh
@@ -98,7 +100,7 @@ def _tools(launch: Launch) -> Path:
     refusal = "failed to open: Connection timed out" if lasting(launch, "filesystem-mount") else ""
     programs = {
         "nvidia-smi": _SMI.format(driver=DRIVER, report=directory / "report", links=directory / "links"),
-        "dd": _DD.format(refusal=refusal, rate=DISK_MIB_PER_SECOND),
+        "dd": _DD.format(refusal=refusal, rate=_disk(_plan(launch))),
         "python3": _PYTHON.format(files=directory),
         "torchrun": f"#!/bin/sh\ncat {directory}/trained\n",
     }
@@ -106,6 +108,13 @@ def _tools(launch: Launch) -> Path:
         (directory / name).write_text(text)
         (directory / name).chmod(0o700)
     return directory
+
+
+def _disk(plan: Mapping[str, Any]) -> int:
+    """MiB/s of the shared file system for one node."""
+    told = plan.get("storage", {})
+    rate = max(told.get(f"{way}_gb_per_s") or 0.0 for way in ("write", "read"))
+    return max(1, int(rate * PLANNED_PART * 1e9 / 2**20)) if rate else DISK_MIB_PER_SECOND
 
 
 def lasting(launch: Launch, kind: str) -> list[Fault]:
@@ -169,7 +178,7 @@ def outputs(launch: Launch) -> dict[str, str]:
 
 def trained(rate: float) -> str:
     """What the reference trainer prints of a node that trains as planned (node/trainer/train.py, Run._tell)."""
-    steps = (f"step {each} loss 9.0000 {TRAINS_PART * rate:.0f} tokens/s" for each in range(1, 26))
+    steps = (f"step {each} loss 9.0000 {PLANNED_PART * rate:.0f} tokens/s" for each in range(1, 26))
     return "\n".join((*steps, "done after 25 steps")) + "\n"
 
 

@@ -14,8 +14,9 @@ from pathlib import Path
 _CHUNK = 1 << 20
 """Small enough to stay in a core's cache between its read, its hash and its write."""
 
-_RUN = 32
-"""So many parts are on their way to the disk and back while the next are copied."""
+_RUN = 8
+"""So many parts are on their way to the disk and back while the next are copied: more are fresh pages, and leave the
+caches before they are compared; fewer wait for the disk more often."""
 
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 

@@ -11,6 +11,9 @@ from typing import Literal
 from catalogue.units import SECONDS_PER_HOUR, SECONDS_PER_MINUTE
 from settings.checkpoints import Checkpoint
 
+STOP_S = 30
+"""For the ranks to end after their last save, as a pod's grace period has it."""
+
 _FEW_PAUSES = 0.5
 
 

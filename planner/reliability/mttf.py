@@ -108,6 +108,9 @@ def compared(gpus: int) -> tuple[Published, ...]:
 SPOT_MOST_LOST_MINUTES = 15
 """Most work that a run on spot capacity may lose."""
 
+SPOT_NOTICE_S = 120
+"""From EC2's notice to the end of a spot instance (EC2 user guide, Spot Instance interruption notices)."""
+
 LIKELY = 0.95
 _MOST_FAILURES = 10_000
 

@@ -6,13 +6,12 @@ from datetime import timedelta
 from planner.draft import AwsDraft, aws_rule, aws_warning
 from planner.findings import Observation
 from planner.pool_types import AwsPoolPlan
+from planner.reliability.checkpoints import STOP_S
 from planner.rules.known import known_pools, placed_runs
 from settings.aws_pools import AwsPool
 from settings.workloads import TrainingRun
 
 _BLOCKS = "EC2 user guide, Capacity Blocks for ML"
-_STOP_S = 30
-"""For the ranks to end after their last save, as a pod's grace period has it."""
 
 
 @aws_rule("PF10 Z15", formula="a pool is in a capacity block, if keeper.blocks", source="Definition of the stack file")
@@ -100,10 +99,10 @@ def block_save_too_long(draft: AwsDraft, run: TrainingRun, pool: AwsPoolPlan) ->
         return
     told = block.times.checkpoint_by if kept else block.times.scaled_to_zero
     there = (block.times.taken - told) / timedelta(seconds=1)
-    if 0 < there < saving.within_s + _STOP_S:
+    if 0 < there < saving.within_s + STOP_S:
         yield Observation(
             path="checkpoint",
-            sentence=f"a save may take {saving.within_s:.0f} s and its ranks {_STOP_S} s to end, and between the "
+            sentence=f"a save may take {saving.within_s:.0f} s and its ranks {STOP_S} s to end, and between the "
             f"signal and EC2's end of pool {pool.name} are {there:.0f} s",
             remedy="save in less time (more throughput, or sharded checkpoints)"
             + ("" if kept else ", or set keeper.blocks, which tells the pods five minutes earlier"),

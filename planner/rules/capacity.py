@@ -1,4 +1,4 @@
-"""Instance types, gangs, what fits on a node, and service quotas."""
+"""Instance types, what fits on a node, and service quotas."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -7,10 +7,10 @@ from catalogue.echo import echo
 from catalogue.quotas import QuotaUnit
 from catalogue.types import Accelerator
 from catalogue.units import MIB_PER_GIB
-from planner.draft import AwsDraft, Draft, aws_rule, aws_warning, rule, warning
+from planner.draft import AwsDraft, Draft, aws_rule, aws_warning, rule
 from planner.findings import Observation
 from planner.pool_types import AwsPoolPlan, PoolPlan
-from planner.rules.known import known_pools, or_own_row, placed_runs, pools, runs, services
+from planner.rules.known import known_pools, or_own_row, pools, runs, services
 from planner.wording import counted, one_of
 from settings.aws_pools import AwsPool
 from settings.pools import Pool
@@ -97,63 +97,6 @@ def capacity_not_offered(_: AwsDraft, pool: AwsPool, plan: AwsPoolPlan) -> Itera
             path="capacity",
             sentence=f"AWS does not sell {pool.instance_type} as {pool.capacity}",
             remedy=f"it is sold as {offered}",
-        )
-
-
-@rule(
-    "A08 IN09",
-    each=placed_runs,
-    formula="nodes of the run <= count of its pool",
-    source="Definition of the stack file: a gang runs whole or not at all",
-)
-def gang_fits_pool(_: Draft, run: TrainingRun, pool: PoolPlan) -> Iterable[Observation]:
-    """A run needs at most as many nodes as its pool has; the GPUs of inference pools are not available to it."""
-    if run.nodes > pool.count:
-        gpus = run.nodes * pool.gpus_per_node
-        fewer = f"set nodes to at most {pool.count} or " if pool.count else ""
-        yield Observation(
-            path="nodes",
-            sentence=f"the gang takes {counted(run.nodes, 'node')} ({counted(gpus, 'GPU')}) and pool {pool.name} "
-            f"has {pool.count} ({counted(pool.gpus, 'GPU')}), so it would never start",
-            remedy=f"{fewer}set the pool's count to {run.nodes}",
-            inputs={"gang": f"{run.nodes} nodes ({gpus} GPUs)", "pool": f"{pool.count} nodes ({pool.gpus} GPUs)"},
-        )
-
-
-@rule(
-    "A08 M01",
-    each=runs,
-    formula="nodes x GPUs of a node <= gpus of the queue",
-    source="Definition of the stack file (scheduling.queues)",
-)
-def gang_fits_queue(draft: Draft, run: TrainingRun) -> Iterable[Observation]:
-    """A queue's cap leaves room for each gang that is sent to it."""
-    caps = {queue.name: queue.gpus for queue in draft.settings.scheduling.queues}
-    cap, plan = caps.get(run.queue), draft.runs.get(run.name)
-    if cap is not None and plan and plan.gpus > cap:
-        yield Observation(
-            path="queue",
-            sentence=f"the gang takes {plan.gpus} GPUs and queue {run.queue} is capped at {cap}",
-            remedy=f"raise the queue's gpus to {plan.gpus} or send the run to another queue",
-            inputs={"gang": f"{plan.gpus} GPUs", "queue": f"{cap} GPUs"},
-        )
-
-
-@warning(
-    "A08",
-    each=pools,
-    formula="sum of the runs' nodes <= count of the pool",
-    source="Definition of the stack file: a gang runs whole or not at all",
-)
-def gangs_wait_in_line(draft: Draft, pool: Pool) -> Iterable[Observation]:
-    """Runs that together need more nodes than their pool has run one after the other."""
-    wanted = [run.nodes for run in draft.settings.training.runs if run.pool == pool.name]
-    if max(wanted, default=0) <= pool.count < sum(wanted):
-        yield Observation(
-            path="count",
-            sentence=f"its {len(wanted)} runs take {sum(wanted)} nodes together and the pool has {pool.count}",
-            remedy="they run one after the other, unless the pool grows; priority: experiments says which give way",
-            inputs={"runs together": f"{sum(wanted)} nodes", "pool": f"{pool.count} nodes"},
         )
 
 

@@ -1,7 +1,7 @@
 """Failures of training runs: checkpoints, restarts, capacity that AWS takes back."""
 
 from collections.abc import Iterable
-from math import ceil
+from math import ceil, floor
 
 from catalogue.types import UsageClass
 from catalogue.units import HOURS_PER_DAY, SECONDS_PER_MINUTE
@@ -9,8 +9,16 @@ from planner.draft import AwsDraft, Draft, aws_rule, warning
 from planner.findings import Observation
 from planner.forecast import Forecast
 from planner.pool_types import AwsPoolPlan, PoolPlan
-from planner.reliability.checkpoints import overhead
-from planner.reliability.mttf import SPOT_MOST_LOST_MINUTES, Mttf, covered_hours, failure_cost, failure_rate, mttf
+from planner.reliability.checkpoints import STOP_S, overhead
+from planner.reliability.mttf import (
+    SPOT_MOST_LOST_MINUTES,
+    SPOT_NOTICE_S,
+    Mttf,
+    covered_hours,
+    failure_cost,
+    failure_rate,
+    mttf,
+)
 from planner.rules.known import Seen, known_runs, placed_runs, timed_runs
 from settings.workloads import TrainingRun
 
@@ -141,19 +149,52 @@ def large_run_without_checkpoints(draft: Draft, run: TrainingRun, pool: PoolPlan
 @aws_rule(
     "T14",
     each=placed_runs,
-    formula="everyMinutes <= 15 on spot",
+    formula="everyMinutes <= 15 on spot, as fileSystemMinutes with local",
     source="Definition of the planner; EC2 user guide, Spot Instance interruptions",
 )
 def spot_checkpoints(_: AwsDraft, run: TrainingRun, pool: AwsPoolPlan) -> Iterable[Observation]:
-    """A run on spot instances loses at most a quarter of an hour when AWS takes them back."""
-    if pool.usage is UsageClass.SPOT and run.checkpoint and run.checkpoint.every_minutes > SPOT_MOST_LOST_MINUTES:
-        yield Observation(
-            path="checkpoint.everyMinutes",
-            sentence=f"pool {run.pool} is spot, which may end at any time, and a checkpoint is due every "
-            f"{run.checkpoint.every_minutes:g} min only",
-            remedy=f"set it to at most {SPOT_MOST_LOST_MINUTES}",
-            inputs={"interval": f"{run.checkpoint.every_minutes:g} min"},
-        )
+    """A run on spot instances loses at most a quarter of an hour when AWS takes them back, their own disks included."""
+    if not _is_spot(pool) or run.checkpoint is None or run.checkpoint.on_file_system_minutes <= SPOT_MOST_LOST_MINUTES:
+        return
+    often = run.checkpoint.every_minutes <= SPOT_MOST_LOST_MINUTES
+    minutes = run.checkpoint.on_file_system_minutes if often else run.checkpoint.every_minutes
+    yield Observation(
+        path=f"checkpoint.{'fileSystemMinutes' if often else 'everyMinutes'}",
+        sentence=f"pool {run.pool} is spot, which may end at any time, and a checkpoint is "
+        f"{'copied from its own disks' if often else 'due'} every {minutes:g} min only",
+        remedy=f"set it to at most {SPOT_MOST_LOST_MINUTES}",
+        inputs={"interval": f"{minutes:g} min"},
+    )
+
+
+@aws_rule(
+    "T14 PW18",
+    each=placed_runs,
+    formula="withinSeconds, the copy to the file system with local, and 30 s for the ranks to end <= 120 s, on spot",
+    source="EC2 user guide, Spot Instance interruption notices: two minutes; EKS drains the node when it comes",
+)
+def spot_save_too_long(draft: AwsDraft, run: TrainingRun, pool: AwsPoolPlan) -> Iterable[Observation]:
+    """The save that a spot notice asks for is whole, where it is to stay, before EC2 takes the nodes."""
+    planned = draft.runs.get(run.name)
+    saving, storage = planned.saving if planned else None, draft.storage
+    if not _is_spot(pool) or saving is None:
+        return
+    stored = storage.runs.get(run.name) if storage and saving.local else None
+    rate = min(storage.write_gb_per_s, stored.nodes_gb_per_s) if storage and stored else 0
+    copying = stored.io.checkpoint_gb / rate if stored and rate else 0.0
+    most = floor(SPOT_NOTICE_S - STOP_S - copying)
+    if saving.within_s <= most:
+        return
+    copy = f", its copy to the file system {copying:.0f} s," if copying else ""
+    faster = "let it be written faster (storage, fewer trained parameters)"
+    yield Observation(
+        path="checkpoint.withinSeconds",
+        sentence=f"a save may take {saving.within_s:g} s{copy} and its ranks {STOP_S} s to end, and EC2 takes the "
+        f"nodes of pool {run.pool} {SPOT_NOTICE_S} s after its notice",
+        remedy=(f"set it to at most {most}" if most > 0 else faster)
+        + ", buy on demand, or waive spot-save-too-long for a run that may go back to the save before",
+        inputs={"save": f"{saving.within_s:g} s", "copy": f"{copying:.0f} s", "notice": f"{SPOT_NOTICE_S} s"},
+    )
 
 
 def _is_spot(pool: PoolPlan) -> bool:

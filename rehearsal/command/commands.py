@@ -15,7 +15,7 @@ from rehearsal.cluster.layout import CURL, PROXY
 from rehearsal.command import apply, asked, difference, ordering, preflight, removal
 from rehearsal.command.errors import CommandError, StateLostError
 from rehearsal.command.meter import Meter
-from rehearsal.command.session import Session, absent, failed, forget, kubeconfigs, open_session, views, watched
+from rehearsal.command.session import Session, absent, failed, forget, kubeconfigs, open_session, shown, views, watched
 from rehearsal.engine.run import EngineError
 from rehearsal.engine.stackfile import stack_file
 from rehearsal.engine.table import closing, cluster_tables, console, phases_table
@@ -37,7 +37,9 @@ def up(options: argparse.Namespace) -> int:
         session = open_session(name, root, options.stack, screen, meter)
         outcome = apply.up(session, stack_file(root, options.stack).read_text())
         seen, missing = apply.wait_until_running(session)
+        shows = session.shown()
     screen.print(closing(outcome.record.by_type(), seen, meter.phases, whole=options.verbose))
+    _show(screen, shows)
     _point(screen, session.watched(), session.program, options.stack)
     status = _complain(screen, seen, missing)
     _next(screen, session.program, options)
@@ -93,6 +95,8 @@ def rehearse(options: argparse.Namespace) -> int:
             session = open_session(name, root, options.stack, screen, meter)
             outcome = apply.up(session, stack_file(root, options.stack).read_text())
             seen, missing = apply.wait_until_running(session)
+            shows = session.shown(now=not missing)
+            missing += [each.sentence for each in shows if each.wrong]
             problems = [*missing, *_unstable(session), *_outlived(session)]
             _remove(session)
         except (CommandError, EngineError) as error:
@@ -100,6 +104,7 @@ def rehearse(options: argparse.Namespace) -> int:
         finally:
             supervisor.stop(places.site(name, root).path)
     screen.print(closing(outcome.record.by_type(), seen, meter.phases, whole=options.verbose))
+    _show(screen, shows)
     _complain(screen, seen, [])
     if problems:
         raise CommandError(f"stack {options.stack} was applied, but {'; '.join(problems)}.{_again(options)}")
@@ -142,11 +147,19 @@ def status(options: argparse.Namespace) -> int:
     seen = views(directory, program)
     for table in (each for cluster in seen for each in cluster_tables(cluster)):
         screen.print(table)
+    _show(screen, shown(directory, program, now.site.account))
     for sentence in failed(directory, program):
         screen.print(sentence, style="yellow", highlight=False, soft_wrap=True, markup=False)
     _point(screen, watched(directory), program, options.stack)
     lost = absent(now.site, program, options.stack)
     return _complain(screen, seen, lost + [sentence for cluster in seen for sentence in cluster.unready()])
+
+
+def _show(screen: Console, shows: Iterable[particulars.Shown]) -> None:
+    """Say what the clusters have to show beside what runs in them."""
+    for each in shows:
+        style = "yellow" if each.wrong else "green"
+        screen.print(each.sentence, style=style, highlight=False, soft_wrap=True, markup=False)
 
 
 def _point(screen: Console, found: Iterable[Watching], program: particulars.Particulars, stack: str) -> None:

@@ -1,8 +1,9 @@
 """`down`: destroy the stack, prove that nothing is left, stop everything."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from rehearsal.command.apply import recover_if_needed
 from rehearsal.command.errors import CommandError
@@ -27,7 +28,7 @@ def destroy(session: Session) -> None:
     recover_if_needed(session)
     with session.meter.phase("destroy"):
         session.console.print("destroy")
-        protected = [each["urn"] for each in state.resources(session.engine.export()) if each.get("protect")]
+        protected = [each for each in state.resources(session.engine.export()) if each.get("protect")]
         if protected and session.engine.destroy("--preview-only", watch=session.lines(steps=False)).status:
             session.console.print(
                 f"  refused, as on a real deployment: {len(protected)} resources are protected. "
@@ -38,6 +39,10 @@ def destroy(session: Session) -> None:
             session.engine.unprotect()
             for cluster in session.control("DELETE", "deletion-protection"):
                 session.console.print(f"  and EKS' own deletion protection off {cluster}", style="yellow")
+            for bucket in _emptied(session, protected):
+                session.console.print(
+                    f"  and what bucket {bucket} holds, which AWS does not delete with it", style="yellow"
+                )
         kept = gone.stays(state.resources(session.engine.export()))
         if kept:
             session.keep(kept)
@@ -50,6 +55,19 @@ def destroy(session: Session) -> None:
             )
     if outcome.status:
         raise CommandError(f"pulumi destroy failed:\n{outcome.explain()}\nThe rehearsal still runs: try again.")
+
+
+def _emptied(session: Session, protected: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Empties the buckets among these resources, such as of runs' checkpoints; the names of those that held any."""
+    for each in protected:
+        if each["type"] == "aws:s3/bucket:Bucket":
+            s3 = session.site.account.client("s3", each["outputs"]["region"])
+            pages = s3.get_paginator("list_object_versions").paginate(Bucket=each["id"])
+            held = [entry for page in pages for kind in ("Versions", "DeleteMarkers") for entry in page.get(kind, ())]
+            for entry in held:
+                s3.delete_object(Bucket=each["id"], Key=entry["Key"], VersionId=entry["VersionId"])
+            if held:
+                yield str(each["id"])
 
 
 def _take_back(session: Session) -> None:

@@ -157,6 +157,11 @@ class Session:
         """What watches each cluster, and the alerts that fire."""
         return watched(self.directory)
 
+    def shown(self, *, now: bool = False) -> list[particulars.Shown]:
+        """What each cluster has to show; with `now` also what would come in hours."""
+        with self.meter.phase("what it shows"):
+            return shown(self.directory, self.program, self.site.account, now=now)
+
     def locked_by(self) -> int | None:
         """The pid of an engine that works on the stack now; a lock left by a dead one does not count."""
         held = [lock.pid for lock in locks(self.directory.backend, self.engine.stack) if lock.held()]
@@ -222,6 +227,22 @@ def failed(directory: places.SiteDirectory, program: particulars.Particulars) ->
             contextlib.closing(Kube.from_kubeconfig(str(path))) as kube,
         ):
             found += program.failed(kube)
+    return found
+
+
+def shown(
+    directory: places.SiteDirectory, program: particulars.Particulars, account: keys.Account, *, now: bool = False
+) -> list[particulars.Shown]:
+    """What the clusters of a site have to show, in the program's own words; nothing of one that does not answer."""
+    found: list[particulars.Shown] = []
+    for label, path in kubeconfigs(directory).items():
+        with (
+            contextlib.suppress(Unreachable, ApiError, ValueError, FileNotFoundError),
+            contextlib.closing(Kube.from_kubeconfig(str(path))) as kube,
+        ):
+            files = path.with_name("effects") / "volumes.json"
+            cluster = particulars.Cluster(kube, files, account, label.partition("/")[0])
+            found += program.shows(cluster, now=now)
     return found
 
 

@@ -42,6 +42,14 @@ def test_the_gang_of_eight_runs_and_the_model_is_served_twice(said: str) -> None
     assert rows(said, "inference/llama-3-70b") == [["inference/llama-3-70b", "2/2", "2"]]
 
 
+def test_every_node_passed_its_gate_and_the_first_checkpoint_is_in_all_places(said: str) -> None:
+    """P17, T01: the run starts only where the gate passed, and its copy to the object store is not waited for."""
+    assert "\ngate of pool training: 8 of 8 nodes pass\n" in said
+    place = r"s3://gpucluster-prod-[a-z0-9-]+/checkpoints/llama-3-70b-pretrain"
+    saved = rf"\nnewest checkpoint of run llama-3-70b-pretrain: step-0 on the file system, step-0 at {place}\n"
+    assert re.search(saved, said)
+
+
 def test_a_second_preview_finds_nothing_to_do(said: str) -> None:
     assert "second preview: must show no changes" in said
 

@@ -70,6 +70,10 @@ def few_runs(tree: Tree) -> None:
     others = [{**first, "name": name, "pool": pool, "nodes": nodes} for name, (pool, nodes) in BESIDE.items()]
     file.set("gpucluster:training.runs", [first, *others])
     file.set("gpucluster:serving.services", [])
-    waiver = {"rule": "gang-without-efa", "reason": "a gang is halved without any fabric", "until": "2027-12-31"}
+    reasons = {
+        "gang-without-efa": "a gang is halved without any fabric",
+        "gangs-exclude-each-other": "one of two gangs is wrong, and the other may wait",
+    }
+    waivers = [{"rule": rule, "reason": reason, "until": "2027-12-31"} for rule, reason in reasons.items()]
     waived = yaml.safe_load(tree.text(file.name))["config"].get("gpucluster:waivers", [])
-    file.set("gpucluster:waivers", [*waived, waiver])
+    file.set("gpucluster:waivers", [*waived, *waivers])

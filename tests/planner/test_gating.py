@@ -16,7 +16,7 @@ ON = {"training.gates": {"minutes": 20, "storageMib": 2048}}
 
 
 def test_without_the_section_nothing_is_measured() -> None:
-    assert planned("prod").measured == {}
+    assert planned("prod", {"training.gates": None}).measured == {}
 
 
 def test_a_gate_is_like_the_pods_of_the_pools_first_run_and_tests_what_is_planned() -> None:

@@ -18,7 +18,7 @@ from settings.errors import SettingsError
 from settings.load import from_file, from_sections
 from settings.model import Waiver
 from settings.presets import preset, preset_names
-from tests.planner.stacks import ROOT, TODAY, planned, planned_metal, rules, sections
+from tests.planner.stacks import ROOT, TODAY, planned, planned_metal, rules
 
 PROGRAM = ("settings", "catalogue", "planner")
 
@@ -151,12 +151,6 @@ def test_replicas_that_are_to_change_need_a_metric_lf06() -> None:
     assert (found.rule, found.path) == ("autoscaler-unfed", "gpucluster:serving.services[0].maxReplicas")
     assert "would say FailedGetPodsMetric and stay at 2" in found.sentence
     assert planned("prod").services["llama-3-70b"].scaling is None
-
-
-def test_runs_of_one_pool_wait_in_line() -> None:
-    """A08: two gangs of the whole pool are no error: the second waits, and the plan says so."""
-    (run,) = sections()["training"]["runs"]
-    assert rules(planned(changes={"training.runs": [run, {**run, "name": "second"}]})) == ["gangs-wait-in-line"]
 
 
 @pytest.mark.parametrize("plan", [planned("prod"), planned_metal()], ids=["aws", "metal"])

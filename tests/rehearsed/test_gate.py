@@ -221,3 +221,10 @@ def test_labels_have_values_that_kubernetes_takes(value: str) -> None:
     shown = publish.label(value)
     assert len(shown) <= 63
     assert not shown or (shown[0].isalnum() and shown[-1].isalnum())
+
+
+def test_the_shared_file_system_gives_a_node_most_of_what_is_planned() -> None:
+    """Half of it is the least that passes (node/gates/verdicts.py); where nobody knows a rate, one is assumed."""
+    assert played._disk({"storage": {"write_gb_per_s": 2.34375, "read_gb_per_s": None}}) == 2011
+    assert played._disk({"storage": {"write_gb_per_s": None, "read_gb_per_s": None}}) == played.DISK_MIB_PER_SECOND
+    assert played._disk({}) == played.DISK_MIB_PER_SECOND

@@ -16,9 +16,9 @@ MODEL: dict[str, object] = {
 }
 
 
-def saving(minutes: float, seconds: float) -> dict[str, object]:
+def saving(minutes: float, seconds: float, **more: object) -> dict[str, object]:
     """A run that saves every so many minutes, and stands so many seconds for it."""
-    return {**MODEL, f"{RUN}.checkpoint": {"everyMinutes": minutes, "withinSeconds": seconds}}
+    return {**MODEL, f"{RUN}.checkpoint": {"everyMinutes": minutes, "withinSeconds": seconds, **more}}
 
 
 def said(plan: AwsPlan | MetalPlan, rule: str) -> list[Finding]:
@@ -117,3 +117,39 @@ def test_spot_runs_lose_a_quarter_of_an_hour_at_most(minutes: float, refused: bo
     assert all(finding in plan.errors for finding in found)
     assert not said(plan, "checkpoint-interval")
     assert not said(planned("prod", saving(minutes, 60)), "spot-checkpoints")
+
+
+@pytest.mark.parametrize(
+    ("every", "copied", "path"), [(15, 15, None), (15, 60, "fileSystemMinutes"), (30, 60, "everyMinutes")]
+)
+def test_saves_on_disks_that_go_with_the_node_do_not_count_on_spot(
+    every: float, copied: float, path: str | None
+) -> None:
+    """T14: what has not been copied is lost with the node."""
+    saves = saving(every, 20, local=True, fileSystemMinutes=copied)
+    found = said(planned("prod", {**saves, "pools.1.capacity": "spot"}), "spot-checkpoints")
+    assert [each.path for each in found] == ([f"gpucluster:training.runs[0].checkpoint.{path}"] if path else [])
+
+
+@pytest.mark.parametrize(("seconds", "refused"), [(90, False), (91, True), (600, True)])
+def test_the_save_of_a_spot_notice_ends_before_the_node(seconds: float, refused: bool) -> None:
+    """T14: two minutes, of which the ranks take half of one to end."""
+    spot = {**saving(15, seconds), "pools.1.capacity": "spot"}
+    plan = planned("prod", spot)
+    found = said(plan, "spot-save-too-long")
+    assert bool(found) is refused
+    for each in found:
+        assert each in plan.errors
+        assert each.path == "gpucluster:training.runs[0].checkpoint.withinSeconds"
+        assert each.remedy.startswith("set it to at most 90, buy on demand, or waive spot-save-too-long")
+    assert not said(planned("prod", saving(15, seconds)), "spot-save-too-long"), "nobody takes these nodes"
+
+
+def test_the_copy_from_the_nodes_disks_is_part_of_the_notice() -> None:
+    def found(seconds: float) -> list[Finding]:
+        spot = {**saving(15, seconds, local=True), "pools.1.capacity": "spot"}
+        return said(planned("prod", spot), "spot-save-too-long")
+
+    (finding,) = found(60)
+    assert "its copy to the file system " in finding.sentence
+    assert not found(int(finding.remedy.split()[5].rstrip(",")))
