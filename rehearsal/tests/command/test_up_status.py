@@ -52,6 +52,7 @@ def test_a_service_that_nobody_answers_fails_up(
             program=shown,
             guard=lambda _: SimpleNamespace(look=lambda: None),
             gone=list,
+            shown=list,
         )
 
     monkeypatch.setattr(preflight, "check", lambda *_: None)
@@ -79,11 +80,12 @@ def test_status_ends_with_1_if_something_declared_is_missed(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    site = SimpleNamespace(cloud_url="http://127.0.0.1:1")
+    site = SimpleNamespace(cloud_url="http://127.0.0.1:1", account=None)
     running = supervisor.Status(supervisor.State.RUNNING, "running", site)  # type: ignore[arg-type]
     monkeypatch.setattr(supervisor, "status", lambda _: running)
     monkeypatch.setattr(commands, "views", lambda *_: [ClusterView("c", missed=missed)])
     monkeypatch.setattr(commands, "absent", lambda *_: [])
+    monkeypatch.setattr(commands, "shown", lambda *_: [])
     assert commands.status(argparse.Namespace(root=tmp_path, stack="dev", site="s")) == status
     assert all(sentence in capsys.readouterr().out for sentence in missed), "brackets are no markup"
 
@@ -96,11 +98,12 @@ def test_status_tells_by_which_proxy_a_clusters_services_answer(
         (kubeconfig := site.cluster("us-east-2", name) / "kubeconfig").parent.mkdir(parents=True)
         kubeconfig.write_text("")
     (site.cluster("us-east-2", "up") / "proxy.url").write_text("http://127.0.0.1:7")
-    running = supervisor.Status(supervisor.State.RUNNING, "r", SimpleNamespace(cloud_url=""))  # type: ignore[arg-type]
+    running = supervisor.Status(supervisor.State.RUNNING, "r", SimpleNamespace(cloud_url="", account=None))  # type: ignore[arg-type]
     monkeypatch.setattr(supervisor, "status", lambda _: running)
     monkeypatch.setattr(places, "site", lambda *_: site)
     monkeypatch.setattr(commands, "views", lambda *_: [])
     monkeypatch.setattr(commands, "absent", lambda *_: [])
+    monkeypatch.setattr(commands, "shown", lambda *_: [])
     assert commands.status(argparse.Namespace(root=tmp_path, stack="dev", site="s")) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if "curl " in line]
     curl = site.cluster("us-east-2", "up") / "proxy.curl"
