@@ -187,7 +187,8 @@ engine: toolchain ## run the tests that apply stacks with the real engine, three
 	  --override-ini 'testpaths=tests/engine tests/rehearsed rehearsal/tests'
 
 test-scale: toolchain ## run the largest rehearsals, beyond the engine tests' time: autoscaling under load, every failure in turn
-	@$(WITH_ARGS) $(RUN) pytest -n 1 -m 'engine and scale' --override-ini 'testpaths=tests/engine'
+	@$(WITH_ARGS) $(RUN) pytest -n 1 -m 'engine and scale' \
+	  --override-ini 'testpaths=tests/engine tests/rehearsed rehearsal/tests'
 
 presets: toolchain ## rehearse every shipped stack and preset, or PRESET; rewrites the table of docs/rehearsal.md (an hour)
 	@$(RUN) tests.presets $${PRESET:+"$$PRESET"}
