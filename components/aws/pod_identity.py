@@ -72,6 +72,8 @@ def read_prefix(
 ) -> list[dict[str, Any]]:
     """Statements that allow listing and reading below `prefix` of a bucket, and nothing beside it.
 
+    A listing says the slash, as the AWS CLI does (awscli, customizations/s3/fileformat.py, s3_format): without it S3
+    would name what begins alike too, such as another run's checkpoints.
     Only while the account `owner` has it: a bucket's name is anybody's once it is deleted, or was never taken (LF03).
     With `key_arn` its objects are encrypted with that key, and reading them is decrypting with it (LF11).
     """
@@ -84,7 +86,7 @@ def read_prefix(
             "Effect": "Allow",
             "Action": "s3:ListBucket",
             "Resource": bucket_arn,
-            "Condition": {**owned, "StringLike": {"s3:prefix": [prefix, f"{prefix}/*"]}},
+            "Condition": {**owned, "StringLike": {"s3:prefix": [f"{prefix}/*"]}},
         },
         {
             "Sid": "ReadObjects",
