@@ -8,9 +8,19 @@ from typing import Any
 import pytest
 
 from tests.graph.iam import Request, allowed
-from tests.graph.stackfiles import graph_of
+from tests.graph.harness import Recorded
+from tests.graph.stackfiles import graph_of, registered, stack_config
 
 OWN, OTHER, REGION = "123456789012", "999999999999", "us-east-2"
+
+
+def graph(stack: str) -> Recorded:
+    """A shipped stack's; `recorded` is dev with flow logs."""
+    if stack != "recorded":
+        return graph_of(stack)
+    config = stack_config("dev")
+    platform = {**config["gpucluster:platform"], "network": {"flowLogs": {}}}
+    return registered({**config, "gpucluster:platform": platform}, stack="dev")
 
 
 @cache
@@ -18,7 +28,7 @@ def documents(stack: str, role: str) -> tuple[dict[str, Any], ...]:
     """The policy documents of the role whose name ends so."""
     found = [
         each.inputs["policy"]
-        for each in graph_of(stack).resources.values()
+        for each in graph(stack).resources.values()
         if each.token == "aws:iam/rolePolicy:RolePolicy" and str(each.inputs["role"]).endswith(role)
     ]
     assert found, f"{stack} has no policy of a role {role}"
@@ -49,7 +59,7 @@ def tagged(action: str, resource: str, stack: str = "lab", **tags: str) -> Reque
 
 
 VIA = f"s3.{REGION}.amazonaws.com"
-LOGS = f"arn:aws:logs:{REGION}:{OWN}:log-group:/aws/eks/gpucluster-prod"
+LOGS, DEV_LOGS = (f"arn:aws:logs:{REGION}:{OWN}:log-group:/aws/eks/gpucluster-{stack}" for stack in ("prod", "dev"))
 RUN, BUCKET = "run-llama-3-70b-pretrain-identity", f"gpucluster-prod-artefacts-{OWN}"
 MINE = f"{BUCKET}/checkpoints/llama-3-70b-pretrain"
 EKS = f"arn:aws:eks:{REGION}:{OWN}"
@@ -151,6 +161,31 @@ TABLE: list[Table] = [
         ],
     ),
     (
+        "recorded",
+        "flow-logs",
+        [
+            Request("logs:CreateLogStream", f"{DEV_LOGS}/flows:log-stream:eni-1-all"),
+            Request("logs:PutLogEvents", f"{DEV_LOGS}/flows:log-stream:eni-1-all"),
+            Request("logs:DescribeLogStreams", f"{DEV_LOGS}/flows"),
+            Request("logs:DescribeLogGroups", f"arn:aws:logs:{REGION}:{OWN}:log-group:*"),
+        ],
+        [
+            Request("logs:PutLogEvents", f"{DEV_LOGS}/cluster:log-stream:kube-apiserver-audit"),
+            Request("logs:CreateLogStream", f"{DEV_LOGS}/cluster:log-stream:x"),
+            Request("logs:PutLogEvents", f"{DEV_LOGS}/flows-2:log-stream:x"),
+            Request("logs:PutLogEvents", f"{LOGS}/flows:log-stream:x"),
+            Request("logs:GetLogEvents", f"{DEV_LOGS}/flows:log-stream:x"),
+            Request("logs:DeleteLogStream", f"{DEV_LOGS}/flows:log-stream:x"),
+            Request("logs:CreateLogGroup", f"{DEV_LOGS}/flows"),
+            Request("logs:DeleteLogGroup", f"{DEV_LOGS}/flows"),
+            Request("logs:PutRetentionPolicy", f"{DEV_LOGS}/flows"),
+            Request("logs:DisassociateKmsKey", f"{DEV_LOGS}/flows"),
+            Request("logs:PutSubscriptionFilter", f"{DEV_LOGS}/flows"),
+            Request("ec2:DeleteFlowLogs", f"arn:aws:ec2:{REGION}:{OWN}:vpc-flow-log/fl-1"),
+            Request("iam:PassRole", f"arn:aws:iam::{OWN}:role/gpucluster-dev-nodes"),
+        ],
+    ),
+    (
         "lab",
         "keeper-role",
         [
@@ -208,8 +243,8 @@ def test_a_role_is_enough_for_its_owner_and_for_nothing_else(
 
 def test_every_role_with_a_document_of_its_own_is_simulated() -> None:
     for stack in ("prod", "lab"):
-        graph = graph_of(stack).resources.values()
-        roles = {str(each.inputs["role"]) for each in graph if each.token == "aws:iam/rolePolicy:RolePolicy"}
+        there = graph_of(stack).resources.values()
+        roles = {str(each.inputs["role"]) for each in there if each.token == "aws:iam/rolePolicy:RolePolicy"}
         alike = {role for role in roles if "-run-" in role}  # one component makes all of them
         known = {role for role in roles for row in TABLE if row[0] == stack and role.endswith(row[1])}
         assert roles - alike == known - alike
