@@ -18,7 +18,7 @@ from components.platform.gpu_operator import gpu_operator_values
 from components.platform.gpu_readiness import GpuReadiness, GpuReadinessArgs
 from components.platform.priorities import PRIORITIES
 from components.platform.taints import tolerations_of_all_pools
-from components.platform.training_operator import FLAGS, crd_url
+from components.platform.training_operator import FLAGS, WEBHOOK, crd_url
 from components.platform.volcano import scheduler_config, volcano_values
 from tests.components.samples import FILE, SAMPLES, built, done
 
@@ -224,6 +224,24 @@ def test_the_webhook_is_that_of_the_service_and_its_ca_is_the_operators_n01() ->
         for each in graph.one("sample-deployment").inputs["spec"]["template"]["spec"]["containers"][0]["ports"]
     }
     assert (ports["webhook"]["port"], ports["webhook"]["targetPort"]) == (service["port"], named["webhook"])
+
+
+def test_the_operator_has_pods_in_its_jobs_namespace_and_one_webhook_of_the_cluster_s09() -> None:
+    """Who makes pods where privileged ones are is root on every node."""
+    graph = built(SAMPLES["operator"])
+    (everywhere,) = [each for each in graph.of_type("ClusterRole") if "crds" not in each.name]
+    looks, writes = everywhere.inputs["rules"]
+    assert looks["resources"] == writes["resources"] == ["validatingwebhookconfigurations"]
+    assert (looks["verbs"], "resourceNames" in looks) == (["get", "list", "watch"], False)
+    assert (writes["verbs"], writes["resourceNames"]) == (["update"], [WEBHOOK])
+    rights = {
+        (role.inputs["metadata"]["namespace"], resource)
+        for role in graph.of_type("Role")
+        for rule in role.inputs["rules"]
+        for resource in rule["resources"]
+    }
+    assert {namespace for namespace, resource in rights if resource.startswith("pods")} == {"training"}
+    assert {namespace for namespace, resource in rights if resource == "secrets"} == {"kubeflow"}
 
 
 def test_rights_name_no_wildcard() -> None:

@@ -13,7 +13,7 @@ AS_ROOT = "no runAsNonRoot: true in"
 COPIES = "directories of the shared file system belong to root, as the kubelet makes them for subPath"
 SERVERS = "the vendor's image runs as root and keeps its caches below /root"
 FRAMEWORKS = "images of frameworks run as root, and so do the scripts that people put into them"
-RDMA = "pinned memory of the fabric's devices (LF10): libfabric registers it by mlock"
+RDMA = "the kernel pins no memory for cards beyond RLIMIT_MEMLOCK without it (LF10; drivers/infiniband/core/umem.c)"
 
 EXCEPTIONS: Mapping[str, Mapping[str, str]] = {
     "dataset-": {AS_ROOT: COPIES},

@@ -11,10 +11,11 @@ from planner.site import CEPH_STORE_PORT
 from rehearsal.charts.values import not_in
 from tests.graph.harness import Recorded
 from tests.graph.schema_kubernetes import crd_file, problems
-from tests.graph.stackfiles import run_program
+from tests.graph.stackfiles import ROOT, run_program
 from tests.graph.test_charts import vendor_values
 
 from .ceph_stack import CHATS, DISKS, SERIALS, SERVERS, with_ceph
+from .connections import End, Network
 from .test_metal import machines, told
 
 STATIC = "/volumes/shared"
@@ -195,6 +196,19 @@ def test_rooks_definitions_take_what_they_are_told() -> None:
     found = [each for each in graph().resources.values() if each.kind in KINDS]
     assert {each.kind for each in found} == set(KINDS)
     assert [problem for each in found for problem in problems(each)] == []
+
+
+def test_two_namespaces_of_a_site_have_no_network_policies_and_the_threat_model_names_both() -> None:
+    """All others deny both ways by default, as on AWS (NW08). Ceph's daemons are on their machines' own network."""
+    network = Network(graph())
+    there = {each.inputs["metadata"]["name"] for each in graph().of_type("Namespace")}
+    assert {"training", "inference", "monitoring"} < there
+    both = {"Ingress", "Egress"}
+    open_ = {name for name in there if network.isolated(End(namespace=name, labels={"new": "pod"})) != both}
+    assert open_ == {"rook-ceph", "network-operator"}
+    accepted = (ROOT / "docs" / "explanation" / "threat-model.md").read_text().partition("## Accepted")[2]
+    assert all(f"`{name}`" in accepted for name in open_)
+    assert spec("ceph-cluster")["network"]["provider"] == "host"
 
 
 def test_cephs_metrics_are_collected_where_there_is_monitoring() -> None:
