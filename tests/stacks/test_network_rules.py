@@ -72,6 +72,7 @@ NEEDED = (
 
 @pytest.mark.parametrize(("source", "target", "port"), [each[1:] for each in NEEDED], ids=[each[0] for each in NEEDED])
 def test_what_is_needed_gets_through(dev: Dev, source: str | End, target: str | End, port: int) -> None:
+    """NW08: names, the gang at any port, storage by its address; NW09: what the documents say a pod reaches."""
     network, there = dev
     one, other = (there[each] if isinstance(each, str) else each for each in (source, target))
     assert network.passes(one, other, port)
@@ -117,6 +118,7 @@ REFUSED = (
     ("source", "target", "port"), [each[1:] for each in REFUSED], ids=[each[0] for each in REFUSED]
 )
 def test_what_nobody_said_is_refused(dev: Dev, source: str | End, target: str | End, port: int) -> None:
+    """NW08: what is not opened is closed; NW09: what no document says a pod reaches, it does not."""
     network, there = dev
     one, other = (there[each] if isinstance(each, str) else each for each in (source, target))
     assert not network.passes(one, other, port)
