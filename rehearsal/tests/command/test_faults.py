@@ -184,25 +184,6 @@ def test_01_and_02_an_engine_killed_in_up_and_in_destroy(trial: Trial) -> None:
     assert (status, "zero left" in said) == (0, True), said
 
 
-def test_04_and_05_an_account_that_refuses_every_call_for_a_minute_costs_one_up_at_most(trial: Trial) -> None:
-    """First it answers 500, then it throttles; the provider asks again, at longer and longer intervals."""
-    assert trial.run("up")[0] == 0
-    process = begun(trial)
-    for code, status, seconds in (("InternalError", 500, 30), ("RequestLimitExceeded", 503, 60)):
-        every = {"action": ".*", "code": code, "status": status, "times": None, "seconds": seconds}
-        assert account(trial).ask("POST", "faults", every).status < 300
-    assert process.poll() is None, "`up` had ended before the account refused anything"
-    process.communicate(timeout=3 * PATIENCE)
-    until(lambda: '".*"' not in account(trial).ask("GET", "faults").data.decode(), "the minute to be over")
-    if process.returncode:
-        status, said = trial.run("up")
-        assert status == 0, said
-    status, said = trial.run("up")
-    assert (status, "create" not in said.partition("next:")[0].partition("update")[2]) == (0, True), said
-    status, said = trial.run("down")
-    assert (status, "zero left" in said) == (0, True), said
-
-
 def test_07_a_second_ctrl_c_leaves_nothing_running_and_does_not_swallow_what_is_said(trial: Trial) -> None:
     assert trial.run("up")[0] == 0
     process = begun(trial)
