@@ -34,7 +34,7 @@ class Access(Section):
 
     via: Annotated[
         Literal["peering", "transit-gateway", "vpn", "inside"],
-        Field(description="what connects the network to the VPC; inside = a runner in a subnet of the VPC"),
+        Field(description="what connects the network to the VPC; inside = a runner, tunnel or Client VPN in it"),
     ]
     network: Annotated[Name | None, Field(description="name of the connected network")] = None
     cidrs: Annotated[tuple[Cidr, ...], Field(max_length=40, description="addresses of the connected network")] = ()

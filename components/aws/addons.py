@@ -1,7 +1,7 @@
 """EKS add-ons. Made twice: the daemons a node needs before it can be Ready, and the services that need nodes.
 
-The daemons of all these add-ons tolerate every taint as EKS ships them, so they reach GPU nodes; what is
-a Deployment tolerates none of ours and stays on the system pool.
+The daemons of these add-ons tolerate every taint, so they reach GPU nodes: as EKS ships them, or as they are told here.
+What is a Deployment tolerates none of ours and stays on the system pool.
 """
 
 import json
@@ -63,13 +63,17 @@ SERVICE_ADDONS = (
         configuration={"controller": {"enableMetrics": True}, "node": {"tolerateAllTaints": True}},
     ),
     AddonSpec(name="aws-fsx-csi-driver"),
-    AddonSpec(name="eks-node-monitoring-agent"),
+    AddonSpec(name="eks-node-monitoring-agent", configuration={"dcgmAgent": {"tolerations": [{"operator": "Exists"}]}}),
 )
 """Name service, volume drivers and what finds sick nodes: they come after the system nodes, as some are ACTIVE only
 when their pods run.
 
 EBS' controller tells Prometheus of its calls to EC2 at port 3301: EKS takes controller.enableMetrics, but for the build
 v1.48.0-eksbuild.1, which fails with it (aws-ebs-csi-driver, docs/metrics.md, issues 2426 and 2647).
+
+The monitoring agent asks its own DaemonSet dcgm-server for the health of GPUs, which tolerates nothing as EKS ships it.
+Where it does not answer the agent calls the GPUs sick, and EKS' repair replaces good nodes (eks-node-monitoring-agent,
+charts/eks-node-monitoring-agent/values.yaml, dcgmAgent.tolerations; aws/containers-roadmap issues 2555 and 2567).
 
 FSx' driver has no rights: its controller asks AWS when a volume is to be made, resized or deleted, which never happens
 to the static volumes here, and its daemon mounts by DNS name (aws-fsx-csi-driver, pkg/driver/controller.go, node.go).

@@ -145,8 +145,10 @@ def test_drivers_have_the_rights_they_use_lf12() -> None:
     granted = {each.inputs["serviceAccount"] for each in graph.of_type("PodIdentityAssociation")}
     assert granted == {"ebs-csi-controller-sa"}
     assert "FSx" not in str([each.inputs for each in graph.of_type("RolePolicyAttachment")])
-    installed = {each.inputs["addonName"] for each in graph.of_type("aws:eks/addon:Addon")}
-    assert {"aws-fsx-csi-driver", "eks-node-monitoring-agent"} <= installed
+    installed = {each.inputs["addonName"]: each.inputs for each in graph.of_type("aws:eks/addon:Addon")}
+    assert {"aws-fsx-csi-driver", "eks-node-monitoring-agent"} <= set(installed)
+    told = json.loads(installed["eks-node-monitoring-agent"]["configurationValues"])
+    assert told == {"dcgmAgent": {"tolerations": [{"operator": "Exists"}]}}, "or GPUs are called sick where taints are"
 
 
 def test_the_node_group_follows_the_template_and_pins_its_image_i03() -> None:

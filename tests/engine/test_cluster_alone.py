@@ -42,16 +42,12 @@ GROUP = ("aws:cloudwatch:LogGroup", "cluster-logs")
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsed]:
-    """The program cut down to its control plane, on a private endpoint and a connected network."""
+    """The program cut down to its control plane, on a private endpoint that is asked from inside the VPC."""
     directory = tmp_path_factory.mktemp("alone")
     tree = Tree.copy(directory / "tree")
     tree.edit("__main__.py", WHOLE, ALONE)
     tree.edit("__main__.py", "\n\ndef main()", f"{IMPORTS}\n\ndef main()")
-    tree.edit(
-        "Pulumi.dev.yaml",
-        "publicAccessCidrs: [203.0.113.0/24]",
-        "access: {via: vpn, network: head-office, cidrs: [10.8.0.0/16]}",
-    )
+    tree.edit("Pulumi.dev.yaml", "publicAccessCidrs: [203.0.113.0/24]", "access: {via: inside}")
     tree.stack("dev").set("gpucluster:storage.lustre", FAST).set("gpucluster:budget.maxHourlyUsd", 40)
     with rehearsed("alone", tree, directory / "state") as opened:
         yield opened
@@ -86,7 +82,7 @@ def test_a_caller_elsewhere_finds_the_cluster_unreachable_lf02(applied: Rehearse
     try:
         outcome = until(lambda: (tried := applied.refresh()).status and tried, "the refresh to fail")
     finally:
-        applied.control("PUT", "caller", {"address": "10.8.0.1"})
+        applied.control("PUT", "caller", {"address": "10.64.0.1"})
     assert "failed to read resource state due to unreachable cluster" in outcome.explain()
 
 

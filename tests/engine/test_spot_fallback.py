@@ -1,5 +1,5 @@
-"""A pool on spot that finds none falls back on demand and its workload runs, with nobody at a laptop (Z01); a spot
-notice then empties a node, and what it loses is asked for again. Another count moves its groups and empties none.
+"""A pool on spot that finds none falls back on demand and its workload runs, with nobody at a laptop (Z01); EC2
+then takes the spot instance, and what is missing is asked for again. Another count moves its groups and empties none.
 
 Engine, cluster and its controllers are the real ones; the function comes from the account, its clock from the test.
 """
@@ -87,8 +87,8 @@ def test_what_is_missing_comes_on_demand_and_the_gang_runs(short: tuple[Rehearse
     site.assert_quiet()
 
 
-def test_what_a_spot_notice_takes_is_asked_for_on_demand_too(short: tuple[Rehearsed, Schedules]) -> None:
-    """EC2 takes the instance and has no other one."""
+def test_what_ec2_takes_is_asked_for_on_demand_too(short: tuple[Rehearsed, Schedules]) -> None:
+    """EC2 takes the instance, without the notice that it gives on AWS, and has no other one."""
     site, _ = short
     ec2 = site.aws("ec2")
     tags = [{"Name": "tag:eks:nodegroup-name", "Values": ["training"]}]

@@ -125,6 +125,32 @@ def test_resources_do_not_grow_with_nodes() -> None:
     assert set(graphs[0].resources) == set(graphs[1].resources)
 
 
+def test_nodes_from_8_to_256_change_what_counts_them_alone() -> None:
+    """One number of the stack file, the runs as they are: the group's size and how many of it may be sick, the GPUs of
+    the queue, and what metrics-server asks for beyond 100 nodes (components/platform/metrics_server.py).
+    """
+    config = yaml.safe_load((ROOT / "tests/settings/corpus/good/two-thousand-gpus.yaml").read_text())["config"]
+    config["gpucluster:training"]["runs"][0]["nodes"] = 8
+    graphs = []
+    for count in (8, 256):
+        config["gpucluster:pools"][1]["count"] = count
+        graphs.append(stackfiles.run_program(config, stack="large").resources)
+    small, large = graphs
+    assert set(small) == set(large)
+    changed = {
+        (small[urn].name, key)
+        for urn in small
+        for key in {**small[urn].inputs, **large[urn].inputs}
+        if small[urn].inputs.get(key) != large[urn].inputs.get(key)
+    }
+    assert changed == {
+        ("pool-training-nodes", "scalingConfig"),
+        ("pool-training-nodes", "nodeRepairConfig"),
+        ("queues-training", "spec"),
+        ("metrics-server-release", "values"),
+    }
+
+
 def test_two_stacks_of_one_account_share_no_physical_name() -> None:
     from tests.graph.stackfiles import run_program
 

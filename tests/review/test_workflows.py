@@ -30,6 +30,8 @@ NEEDED: dict[tuple[str, str], dict[str, str]] = {
     ("deploy", "up"): {**READ, "id-token": "write"},
     ("labs", "end"): {**READ, "id-token": "write"},
     ("images", "push"): {**READ, "id-token": "write"},
+    ("release", "scale"): READ,
+    ("release", "presets"): READ,
 }
 """The least that each job needs: reading the code, the run's artifact, one comment, one issue, or a role by OIDC."""
 OURS = re.compile(r"\b(secrets\.|GITHUB_TOKEN|github\.token)")
