@@ -89,7 +89,8 @@ class FabricSection(Section):
     sharp: Annotated[bool, Field(description="SHARP: reductions in the switches")] = False
     redundant: Annotated[bool, Field(description="a second plane of switches, for dual-port NICs")] = False
     subnet_manager: Annotated[
-        Literal["opensm", "ufm", "switch", "none"], Field(description="where the subnet manager runs")
+        Literal["opensm", "ufm", "switch", "none"],
+        Field(description="which subnet manager of yours runs; the program starts none (ADR 0042)"),
     ] = "none"
     rail_cidr: Annotated[
         PrivateCidr | None, Field(description="addresses of the compute ports, and of the ports given to pods")

@@ -1,6 +1,7 @@
 """What the tutorial and the tasks say is so: their commands are taken, their fragments plan (B1)."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,10 +60,10 @@ def test_the_job_that_is_sent_is_written_where_the_page_says(tmp_path: Path) -> 
     assert yaml.safe_load((tmp_path / "j").read_text())["kind"] == "PyTorchJob"
 
 
-def fragments() -> list[Any]:
+def fragments(pages: Sequence[str] = PAGES) -> list[Any]:
     return [
         pytest.param(block, id=f"{page} {block.splitlines()[0]}")
-        for page in PAGES
+        for page in pages
         for block in re.findall(r"^```yaml\n(.*?)^```", text(page), re.MULTILINE | re.DOTALL)
     ]
 

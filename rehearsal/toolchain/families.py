@@ -130,6 +130,14 @@ _ROWS = (
         {name: (f"cmd/{name}", seconds) for name, seconds in _KUBERNETES.items()},
         ldflags=_kubernetes_ldflags(),
     ),
+    # Of the same release. In the others' file, what it requires beside them would have everybody build them again.
+    _Module("kubeadm", versions.KUBERNETES, "k8s.io/kubernetes", 2.0).builds(
+        {"kubeadm": ("cmd/kubeadm", 60)},
+        serves="files of kubeadm",
+        # No pod of a stack has it: it is built where tests ask for it.
+        wanted_by=("image:kubeadm",),
+        ldflags=_kubernetes_ldflags(),
+    ),
     _Module("kwok", versions.KWOK, "sigs.k8s.io/kwok", 0.9).builds({"kwok": ("cmd/kwok", 43)}),
     _Module("crds", versions.CONTROLLER_TOOLS, "sigs.k8s.io/controller-tools", 0.4).builds(
         {"controller-gen": ("cmd/controller-gen", 15)},

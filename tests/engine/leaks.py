@@ -78,8 +78,16 @@ def leaks_in(content: bytes, wanted: Mapping[bytes, str]) -> set[str]:
 def leaks_below(directory: Path, wanted: Mapping[bytes, str]) -> dict[str, set[str]]:
     """Files below a directory in which a secret stands -> whose; the clusters' own stores are left out."""
     files = (path for path in directory.rglob("*") if path.is_file() and not set(CLUSTER_STORES) & set(path.parts))
-    found = {str(path.relative_to(directory)): leaks_in(path.read_bytes(), wanted) for path in files}
+    found = {str(path.relative_to(directory)): leaks_in(_content(path), wanted) for path in files}
     return {name: owners for name, owners in found.items() if owners}
+
+
+def _content(path: Path) -> bytes:
+    """Nothing, if a process that works there has taken the file away since it was listed."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
 
 
 @dataclass

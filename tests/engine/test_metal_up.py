@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
+from components.metal.secrets import certificate_key, encryption_key, join_token
 from rehearsal.command import removal
 from rehearsal.metal.lacking import missing
 from rehearsal.metal.record import Record
 from rehearsed.machines import machines
 
+from .leaks import forms, leaks_below, secret_values
 from .rehearsed import Rehearsed, operations, rehearsed, until
 from .trees import ROOT, Tree
 
@@ -43,12 +45,16 @@ def nodes(site: Rehearsed) -> dict[str, Any]:
     return {each["metadata"]["name"]: each for each in site.kube.list("v1", "Node")}
 
 
-def logins(site: Rehearsed) -> dict[str, int]:
-    """How often each host has let somebody in."""
+def disk(site: Rehearsed, host: str) -> Path:
+    """A host's own files, seen from outside."""
     record = Record.read(site.directory.hall / "hall.json")
     assert record is not None
-    root = Path(f"/proc/{record.keeper.pid}/root{site.directory.hall}/hosts")
-    logs = {each.name: root / each.name / "var/log/sshd.log" for each in HOSTS}
+    return Path(f"/proc/{record.keeper.pid}/root{site.directory.hall}/hosts/{host}")
+
+
+def logins(site: Rehearsed) -> dict[str, int]:
+    """How often each host has let somebody in."""
+    logs = {each.name: disk(site, each.name) / "var/log/sshd.log" for each in HOSTS}
     return {name: len(re.findall("Accepted publickey", log.read_text())) for name, log in logs.items()}
 
 
@@ -97,6 +103,19 @@ def test_keys_of_machines_are_nowhere_in_clear(metal: Rehearsed) -> None:
     assert middle not in metal.state_text()
     logs = [path for path in metal.directory.logs.rglob("*.log") if middle in path.read_text(errors="replace")]
     assert not logs
+
+
+def test_what_follows_from_the_clusters_key_is_on_its_machines_and_nowhere_in_clear(metal: Rehearsed) -> None:
+    """State and its history, logs, private stack files: below the site's directory; hosts' disks are not below it."""
+    (key,) = secret_values(metal.session.engine)["gpucluster:clusterKey"]
+    encryption, certificates = encryption_key(key), certificate_key(key)
+    tokens = {each.name: join_token(key, each.name, each.serial) for each in HOSTS if each.name in NODES}
+    kept = disk(metal, "cp-1") / "etc/kubernetes"
+    assert tokens["dgx-01"] in (kept / "gpucluster/invitations").read_text()
+    assert encryption in (kept / "gpucluster/encryption.yaml").read_text()
+    assert certificates in (kept / "gpucluster-kubeadm.yaml").read_text()
+    values = {"the cluster's key": key, "encryption at rest": encryption, "certificates": certificates, **tokens}
+    assert leaks_below(metal.directory.path, forms({owner: {text} for owner, text in values.items()})) == {}
 
 
 def test_a_second_up_changes_nothing_and_asks_no_host(metal: Rehearsed) -> None:

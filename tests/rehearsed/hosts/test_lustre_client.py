@@ -7,7 +7,7 @@ from rehearsal.metal.hall import Host as Racked
 
 from .bundles import bundle
 from .conftest import Rack
-from .racks import Prepared, over_ssh, prepare
+from .racks import Prepared, over_ssh, prepare, verified
 
 pytestmark = pytest.mark.engine
 
@@ -36,6 +36,7 @@ def test_parameters_are_set_now_and_at_each_boot_and_files_are_striped_once(hall
     assert "new files striped over 8 targets" in first.lines["lustre-client"]
     assert parameters(host) == PARAMETERS.split()
     assert host.state()["layouts"] == {"/mnt/shared": 8}
+    assert verified(hall, host) == ["gpucluster-lustre.service", "mnt-shared.mount"]
     calls = len(host.calls())
     assert run(hall, host).all_ok()
     assert not [call for call in host.calls()[calls:] if call[0] == "lctl" or "setstripe" in call]

@@ -7,7 +7,7 @@ from rehearsal.metal.machine import Drive
 
 from .bundles import bundle
 from .conftest import Rack
-from .racks import Prepared, over_ssh, prepare
+from .racks import Prepared, over_ssh, prepare, verified
 
 pytestmark = pytest.mark.engine
 
@@ -41,6 +41,7 @@ def test_homes_are_made_once_and_machines_of_the_site_mount_them(hall: Hall, rac
     first = run(hall, host)
     assert "gpucluster-home made" in first.lines["nfs-server"]
     assert run(hall, host).all_ok()
+    assert "gpucluster-zpool-home.service" in verified(hall, host)
     assert len([call for call in host.calls() if call[:2] == ["zpool", "create"]]) == 1
     listed = over_ssh(hall, host, "stat -c '%n %u:%g %a' /srv/home/*").stdout.splitlines()
     assert listed == [f"/srv/home/{name} 1000:1000 770" for name in ("team-vision", "training")]

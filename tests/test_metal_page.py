@@ -1,0 +1,83 @@
+"""What the page of own machines says is so: its targets exist, its secrets are those asked for, its fragments plan."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+import yaml
+
+from planner.plan import plan
+from rehearsed.machines import SECRETS, SERVERS
+from settings.load import from_sections
+from tests.graph.stackfiles import ROOT, stack_config
+from tests.planner.stacks import TODAY
+from tests.stacks.ceph_stack import with_ceph
+from tests.stacks.lustre_stack import with_lustre
+from tests.stacks.test_metal_home import with_home
+from tests.test_tutorial import fragments, text
+
+PAGE = "how-to/metal.md"
+STEPS = {"plan", "hosts", "doctor", "up", "power"}
+LEFT = "..."
+"""What the page leaves to its reader; here it is what the stack has."""
+
+
+def test_every_target_that_is_typed_is_in_the_makefile() -> None:
+    typed = set(re.findall(r"(?:`|\$ )make ([a-z-]+)", text(PAGE)))
+    assert typed >= STEPS
+    there = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    assert typed - there == set()
+
+
+def test_the_secrets_that_are_set_are_those_that_the_program_asks_for() -> None:
+    step = text(PAGE).partition("## 3. ")[2].partition("## 4. ")[0]
+    assert tuple(re.findall(r"^\$ pulumi config set --secret gpucluster:(\w+)", step, re.MULTILINE)) == SECRETS
+
+
+def test_every_model_that_a_rehearsal_knows_is_named() -> None:
+    said = " ".join(text(PAGE).partition("knows these models of servers")[2].partition(". ")[0].split())
+    models = {re.sub(r"^(DGX|Dell PowerEdge|Supermicro) ", "", name) for name in SERVERS}
+    assert {name for name in models if name not in said} == set()
+
+
+def laid(above: Any, below: Any) -> Any:
+    """`above` over `below`: mappings key by key, machines by their names."""
+    if isinstance(above, Mapping):
+        own = below if isinstance(below, Mapping) else {}
+        found = {**own, **{key: laid(value, own.get(key)) for key, value in above.items()}}
+        return {key: value for key, value in found.items() if value is not None}
+    if isinstance(above, (list, str)) and LEFT in above:
+        return below
+    if isinstance(above, list) and all(isinstance(each, Mapping) for each in above):
+        named = {each["name"]: each for each in below or ()}
+        return list({**named, **{each["name"]: laid(each, named.get(each["name"])) for each in above}}.values())
+    return above
+
+
+STACKS = {
+    "lustre": with_lustre,
+    "home": with_home,
+    "ceph": with_ceph,
+    "sensors": lambda: monitored(stack_config("metal")),
+}
+"""The shipped stack with what a fragment that has this key takes beside it, as the page says there."""
+
+
+def monitored(config: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **config,
+        "gpucluster:monitoring": {},
+        "gpucluster:inventory": {**config["gpucluster:inventory"], "logs": {"host": "10.20.0.5"}},
+    }
+
+
+@pytest.mark.parametrize("block", fragments([PAGE]))
+def test_a_fragment_is_a_part_of_the_shipped_stack_that_plans(block: str) -> None:
+    """A line that is left out is a comment; one without a section is the inventory's."""
+    read = yaml.safe_load(re.sub(r"^( *)\.\.\.$", r"\1# ...", block, flags=re.MULTILINE))
+    prefixed = read if all(key.startswith("gpucluster:") for key in read) else {"gpucluster:inventory": read}
+    takes = next((make for key, make in STACKS.items() if re.search(rf"^ +{key}:", block, re.MULTILINE)), None)
+    whole = laid(prefixed, takes() if takes else stack_config("metal"))
+    sections = {key.partition(":")[2]: value for key, value in whole.items() if key.startswith("gpucluster:")}
+    assert [each.sentence for each in plan(from_sections(sections), today=TODAY).errors] == []
