@@ -1,7 +1,7 @@
 """What the page of own machines says is so: its targets exist, its secrets are those asked for, its fragments plan."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -55,7 +55,7 @@ def laid(above: Any, below: Any) -> Any:
     return above
 
 
-STACKS = {
+STACKS: Mapping[str, Callable[[], dict[str, Any]]] = {
     "lustre": with_lustre,
     "home": with_home,
     "ceph": with_ceph,

@@ -13,7 +13,8 @@ REASONS = {
     "32 machines prepared over one": (
         "What prepares a machine runs on it: shell scripts and the tools that they call, each a process. Thirty-two "
         "rehearsed machines run all of them on the cores of one, so that the ratio follows the cores, not the "
-        "program, which opens one connection for each machine. Four is asked where 32 cores are there."
+        "program, which opens one connection for each machine. Machines of a site prepare themselves on cores of their "
+        "own, as many at once as the engine has steps; how long 32 of them take there was not measured."
     ),
     "make quick": (
         "The quick tier holds some ten thousand tests of settings, plans, policies and of what every stack registers; "

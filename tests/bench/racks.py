@@ -3,12 +3,14 @@
     python -m tests.bench.racks MACHINES
 
 It is the shipped stack on machines of one's own with other counts. The monitor answers at once, so what is measured is
-the program's share of a preview: no machine is asked in one. Prints one JSON object.
+the program's share of a preview: no machine is asked in one. Prints one JSON object, with a checksum of what each
+machine is sent: an `up` connects to those for which it is not that of the last one.
 """
 
 import json
 import sys
 import time
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,8 @@ import yaml
 from tests.graph.stackfiles import run_program
 
 ROOT = Path(__file__).resolve().parents[2]
+SENT = "-prepared"
+"""How the names of those resources end that are connections to a machine."""
 _ENTRY = 64
 """Machines of one entry, whose addresses differ in the last number."""
 
@@ -58,8 +62,11 @@ def main(count: int) -> None:
     graph = run_program(config(count), stack="metal")
     took = time.process_time()
     own = [each for each in graph.resources.values() if "dgx-" in each.name]
-    kept = sum(len(json.dumps(each.inputs, default=str)) for each in own)
-    print(json.dumps({"cpu_seconds": took, "resources": len(graph.resources), "kib": kept / count / 1024}))
+    texts = {each.name: json.dumps(each.inputs, sort_keys=True, default=str) for each in own}
+    found = {"cpu_seconds": took, "resources": len(graph.resources)}
+    found["kib"] = sum(map(len, texts.values())) / count / 1024
+    sent = {name: zlib.crc32(text.encode()) for name, text in texts.items() if name.endswith(SENT)}
+    print(json.dumps({**found, **sent}))
 
 
 if __name__ == "__main__":

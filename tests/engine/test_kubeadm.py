@@ -17,7 +17,7 @@ def validated(place: Path, text: str) -> subprocess.CompletedProcess[str]:
     known, file = place / "discovery.conf", place / "kubeadm.yaml"
     known.touch()
     file.write_text(text.replace(DISCOVERY_FILE, str(known)))
-    words = [ensure(["kubeadm"])["kubeadm"], "config", "validate", "--config", file]
+    words: list[str | Path] = [ensure(["kubeadm"])["kubeadm"], "config", "validate", "--config", file]
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
