@@ -18,7 +18,7 @@ from components.kubeflow.katib_crds import GROUP, VERSION
 from components.kubeflow.katib_hooks import EXPERIMENT_KEY
 from components.platform.accounts import service_account
 from components.training.job import TrainingJobArgs, config_maps, pytorch_job
-from components.training.pod import CONTAINER
+from components.training.pod import CONTAINER, noted
 from components.training.saving import CHECKPOINTS, saves
 
 TRIAL = "${trialParameters.trial}"
@@ -139,7 +139,11 @@ def _parameter(parameter: Range) -> dict[str, Any]:
 
 
 def trial_job(args: ExperimentArgs, account: pulumi.Input[str]) -> dict[str, Any]:
-    """The PyTorchJob of a trial, without a name: its own directory of checkpoints, and its parameters as last words."""
+    """The PyTorchJob of a trial: its own directory of checkpoints, and its parameters as last words.
+
+    Katib gives it name and namespace, and refuses a template that has them
+    (pkg/webhook/v1beta1/experiment/validator/validator.go, validateTrialTemplate).
+    """
     told = [f"--{each.name}=${{trialParameters.{each.name}}}" for each in args.parameters]
     spec = pytorch_job(_of_a_trial(args.trial), account)
     # The operator adds up the restarts of all containers, and where the first rank fails its collector does too (KJ08).
@@ -153,7 +157,15 @@ def trial_job(args: ExperimentArgs, account: pulumi.Input[str]) -> dict[str, Any
         for mount in container["volumeMounts"]:
             if mount["mountPath"] == CHECKPOINTS:
                 mount["subPath"] = f"{saves(args.trial.run)}/{TRIAL}"
-    return {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "spec": spec}
+    return {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": {
+            "labels": {**args.trial.labels, EXPERIMENT_KEY: args.trial.run},
+            "annotations": noted(args.trial.lineage),
+        },
+        "spec": spec,
+    }
 
 
 def _of_a_trial(trial: TrainingJobArgs) -> TrainingJobArgs:

@@ -12,6 +12,7 @@ import pulumi_kubernetes as k8s
 from components._base import Component
 from components.platform.accounts import service_account
 from components.training.job import TrainingJobArgs, config_maps, pytorch_job
+from components.training.pod import noted
 from components.training.saving import CHECKPOINTS, DATA
 
 JOB, DATA_PLACE, SAVES_PLACE = "${job}", "${data}", "${saves}"
@@ -57,7 +58,7 @@ def template(args: TrainingJobArgs, account: pulumi.Input[str]) -> dict[str, Any
             "name": JOB,
             "namespace": args.namespace,
             "labels": dict(args.labels),
-            "annotations": {f"gpucluster/{key}": value for key, value in args.lineage.items()},
+            "annotations": noted(args.lineage),
         },
         "spec": spec,
     }

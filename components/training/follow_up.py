@@ -21,7 +21,7 @@ from components.platform.scripted import IDENTITY
 from components.platform.taints import GPU_PRODUCT_KEY, POOL_KEY, Taint, tolerations
 from components.training.backup import schedule
 from components.training.follow_up_rights import allow
-from components.training.pod import CONTAINER, MEASURED, RUN_KEY
+from components.training.pod import CONTAINER, MEASURED, RUN_KEY, noted
 from components.training.saving import CHECKPOINTS, saves
 
 RESULTS = "/results"
@@ -83,7 +83,7 @@ def job(args: FollowUpArgs, account: pulumi.Input[str]) -> dict[str, Any]:
         "kind": "PyTorchJob",
         "metadata": {
             "labels": {**args.labels, FOLLOW_UP_KEY: args.own},
-            "annotations": {f"gpucluster/{key}": value for key, value in args.lineage.items()},
+            "annotations": noted(args.lineage),
         },
         "spec": {
             "nprocPerNode": str(args.shape.gpus),

@@ -19,7 +19,7 @@ from components.platform.accounts import service_account
 from components.platform.pods import PodShape
 from components.platform.taints import Taint
 from components.training.mpi_job import mpi_job
-from components.training.pod import pod_template
+from components.training.pod import noted, pod_template
 from components.training.saving import SaveTimes
 from components.training.staging import Part
 from components.training.train_job import API, train_job, training_runtime
@@ -212,7 +212,7 @@ class TrainingJob(Component):
                 # Pods go before the job does, or its queue is refused to be deleted while they still count.
                 annotations={
                     "pulumi.com/deletionPropagationPolicy": "foreground",
-                    **{f"gpucluster/{key}": value for key, value in args.lineage.items()},
+                    **noted(args.lineage),
                 },
             ),
             spec=spec,

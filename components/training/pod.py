@@ -39,6 +39,11 @@ RUN_KEY = "gpucluster/run"
 """Label of a run's pods: its name."""
 
 
+def noted(lineage: Mapping[str, str]) -> dict[str, str]:
+    """The words about what a job is made of, as its annotations."""
+    return {f"gpucluster/{key}": value for key, value in lineage.items()}
+
+
 def affinity(run: str, *, measured: bool, near: str | None) -> dict[str, Any]:
     """Where the pods of a run belong: on nodes that passed their gate, and by a label of nodes `near` each other.
 

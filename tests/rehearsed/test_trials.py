@@ -1,5 +1,6 @@
 """A training script as a trial: what its shell starts, what it prints, and how it and its collector end (R02)."""
 
+import ast
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -123,12 +124,31 @@ def test_a_collector_without_a_database_fails(tmp_path: Path, monkeypatch: pytes
     assert (beside.code, beside.message) == (255, "Failed to Report logs: nobody listens")
 
 
+def told_by_the_trainer(step: int, loss: float) -> str:
+    """What node/trainer/train.py prints of a step, out of its source: importing it needs PyTorch."""
+    source = ast.parse((Path(__file__).parents[2] / "node" / "trainer" / "train.py").read_text(encoding="utf-8"))
+    (tell,) = (each for each in ast.walk(source) if isinstance(each, ast.FunctionDef) and each.name == "_tell")
+    (text,) = (
+        call.args[0]
+        for call in ast.walk(tell)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "say"
+    )
+    known = {"self": SimpleNamespace(step=step), "loss": loss, "tokens": 8000, "seconds": 1.0}
+    return str(eval(compile(ast.Expression(text), "train.py", "eval"), known))  # noqa: S307 - the tree's own line
+
+
+def test_the_line_that_is_played_is_the_reference_trainers_own() -> None:
+    assert trials.line([trials.REFERENCE], 4, 2.71828) == told_by_the_trainer(4, 2.71828)
+
+
 def test_the_format_of_the_reference_trainer_finds_its_lines() -> None:
-    """The line is node/trainer/train.py's own, and says nothing else by that name."""
+    """Nothing else that it prints has the name."""
     lines = [
         "resumed from /checkpoints/step-3: step 3, saved by 8 ranks",
-        "step 4 loss 2.7183 51234 tokens/s",
+        told_by_the_trainer(4, 2.71828),
         "saved step 4 to /checkpoints in 0.3 s",
-        "step 5 loss 1e-05 51234 tokens/s",
+        told_by_the_trainer(5, 0.00001),
+        "step 6 loss 1e-05 51234 tokens/s",
     ]
-    assert observed.values(lines, ["loss"], [REFERENCE_FORMAT]) == [("loss", "2.7183"), ("loss", "1e-05")]
+    found = observed.values(lines, ["loss"], [REFERENCE_FORMAT])
+    assert found == [("loss", "2.7183"), ("loss", "0.0000"), ("loss", "1e-05")]

@@ -52,6 +52,17 @@ def test_a_trial_is_the_runs_own_job_but_for_what_the_experiment_says_r02() -> N
     assert place == "checkpoints/rates/${trialParameters.trial}"
 
 
+def test_a_trials_job_says_what_it_is_made_of_r10() -> None:
+    """As its base run's job does. Katib refuses a template that has a name or a namespace."""
+    found = deployed("fake")
+    run = found.graph.one("run-small-job").inputs["metadata"]
+    mine = spec()["trialTemplate"]["trialSpec"]["metadata"]
+    assert mine["labels"] == {**run["labels"], "gpucluster/experiment": "rates"}
+    annotations = {key: value for key, value in run["annotations"].items() if key.startswith("gpucluster/")}
+    assert {"gpucluster/stack", "gpucluster/owner", "gpucluster/image"} <= set(annotations)
+    assert mine == {"labels": mine["labels"], "annotations": annotations}
+
+
 def test_the_collector_has_room_beside_the_first_rank_r02() -> None:
     found = deployed("fake")
     limits = trial()["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"][0]["resources"]["limits"]

@@ -252,6 +252,17 @@ def test_a_runs_job_has_labels_that_say_what_it_is_made_of(stack: str) -> None:
         assert "gpucluster/commit" not in labels, "nobody said which"
 
 
+def test_a_digest_of_the_image_is_among_them_r10() -> None:
+    """Half of it, as a label holds 63 characters; the whole one is in the annotation."""
+    config = deepcopy(stack_config("dev"))
+    run = config["gpucluster:training"]["runs"][0]
+    digest = "0123456789abcdef" * 4
+    run |= {"image": f"registry.example.com/ml/trainer@sha256:{digest}"}
+    made = run_program(config, stack="dev").one(f"run-{run['name']}-job").inputs["metadata"]
+    assert made["labels"]["gpucluster/image-digest"] == digest[:32]
+    assert made["annotations"]["gpucluster/image"].endswith(f"@sha256:{digest}")
+
+
 def test_a_run_is_given_the_topology_that_somebody_wrote_down() -> None:
     """P12: each pod has the file, and NCCL its name; without one it looks for itself."""
     text = '<system version="1"><cpu numaid="0"/></system>'
