@@ -19,7 +19,7 @@ PROGRAM = (
     *("catalogue/", "components/", "monitoring/", "node/", "planner/", "policy/", "redfish/", "settings/"),
     *("slurm/", "stacks/", "sweep/"),
 )
-"""What every stack is made of, besides its file. `node/`, `redfish/` and `sweep/` run in the cluster and the account."""
+"""What every stack is made of, besides its file; `node/`, `redfish/` and `sweep/` run on nodes and in the account."""
 _FILE = re.compile(r"Pulumi\.([A-Za-z0-9][A-Za-z0-9_.-]*)\.yaml")
 
 
