@@ -263,13 +263,11 @@ def test_interface_endpoints_cost_and_go_when_no_node_asks_them(
     assert [each["VpcEndpointType"] for each in left if each["State"] != "deleting"] == ["Gateway"]
 
 
-def test_what_ec2_refuses_within_its_answer_is_told() -> None:
-    class Refusing(AwsAccount):
-        def call(self, service: str, operation: str, **request: Any) -> Mapping[str, Any]:
-            return {"Unsuccessful": [{"ResourceId": "endpoint-1", "Error": {"Code": "X", "Message": "not now"}}]}
-
+def test_what_ec2_refuses_within_its_answer_is_told(account: AwsAccount, monkeypatch: pytest.MonkeyPatch) -> None:
+    refusal = {"ResourceId": "endpoint-1", "Error": {"Code": "OperationNotPermitted", "Message": "not now"}}
+    monkeypatch.setattr(account, "call", lambda *_, **__: {"Unsuccessful": [refusal]})
     sweep = Sweep()
-    take_turn(Refusing(), [thing("endpoint", "available")], sweep)
+    take_turn(account, [thing("endpoint", "available")], sweep)
     assert (sweep.asked, sweep.refused) == ([], {"endpoint-1": "not now"})
 
 
