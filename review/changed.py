@@ -16,9 +16,10 @@ from settings.errors import meant
 
 PROGRAM = (
     *("__main__.py", "Pulumi.yaml", "requirements.txt"),
-    *("catalogue/", "components/", "monitoring/", "planner/", "policy/", "settings/", "stacks/"),
+    *("catalogue/", "components/", "monitoring/", "node/", "planner/", "policy/", "redfish/", "settings/"),
+    *("slurm/", "stacks/", "sweep/"),
 )
-"""What every stack is made of, besides its file."""
+"""What every stack is made of, besides its file; `node/`, `redfish/` and `sweep/` run on nodes and in the account."""
 _FILE = re.compile(r"Pulumi\.([A-Za-z0-9][A-Za-z0-9_.-]*)\.yaml")
 
 

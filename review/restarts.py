@@ -1,5 +1,6 @@
 """Which runs and services begin again, why, and from where."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -48,24 +49,30 @@ def _of_their_own(before: Told, steps: Mapping[str, Step]) -> Iterator[Restart]:
 
 def _of_pools(before: Told, after: Told | None, steps: Mapping[str, Step]) -> Iterator[Restart]:
     for pool, was in before.pools.items():
-        step = steps.get(f"pool-{pool}-nodes")
-        if step is None:
-            continue
         now = after.pools.get(pool) if after else None
-        if step.op in {"replace", "delete"}:
-            why = f"the nodes of pool {pool} are {'replaced' if step.op == 'replace' else 'destroyed'}"
-        elif any(each.split(".")[0].split("[")[0] in _NODES_ANEW for each in step.diffs):
-            why = f"every node of pool {pool} is replaced by an update"
-        elif now and now["nodes"] < was["nodes"]:
-            why = f"pool {pool} loses {was['nodes'] - now['nodes']} of {was['nodes']} nodes, its own may be among them"
-        else:
-            continue
-        for name, run in before.runs.items():
-            if run["pool"] == pool:
-                yield Restart(workload=f"run {name}", why=why, whence=whence(run))
-        for name, service in before.services.items():
-            if service["pool"] == pool:
-                yield Restart(workload=f"service {name}", why=why, whence="its weights are read again")
+        others = {f"pool-{other}-nodes" for other in before.pools if other != pool}
+        for group in [step for name, step in steps.items() if name not in others and _of_pool(pool, name)]:
+            which = pool if group.name == f"pool-{pool}-nodes" else f"{pool} ({group.name})"
+            if group.op in {"replace", "delete"}:
+                why = f"the nodes of pool {which} are {'replaced' if group.op == 'replace' else 'destroyed'}"
+            elif any(each.split(".")[0].split("[")[0] in _NODES_ANEW for each in group.diffs):
+                why = f"every node of pool {which} is replaced by an update"
+            elif now and now["nodes"] < was["nodes"]:
+                lost = was["nodes"] - now["nodes"]
+                why = f"pool {pool} loses {lost} of {was['nodes']} nodes, its own may be among them"
+            else:
+                continue
+            for name, run in before.runs.items():
+                if run["pool"] == pool:
+                    yield Restart(workload=f"run {name}", why=why, whence=whence(run))
+            for name, service in before.services.items():
+                if service["pool"] == pool:
+                    yield Restart(workload=f"service {name}", why=why, whence="its weights are read again")
+
+
+def _of_pool(pool: str, name: str) -> bool:
+    """Whether the pool's node group has this name, or one of its node groups: each way to buy, or each block."""
+    return re.fullmatch(rf"pool-{re.escape(pool)}-((spot|on-demand|\d+)-)?nodes", name) is not None
 
 
 def _because(step: Step) -> str:

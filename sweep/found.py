@@ -12,6 +12,7 @@ from sweep.things import STACK, Account, Found, Owner, owner_of, pairs
 
 GIB = 2**30
 ALIVE = ("pending", "running", "stopping", "stopped")
+_ENDED = ("deleted", "failed", "rejected", "expired")
 
 
 def look(account: Account, known: Mapping[str, Owner] | None = None) -> list[Found]:
@@ -23,7 +24,8 @@ def look(account: Account, known: Mapping[str, Owner] | None = None) -> list[Fou
     clusters = list(_clusters(account))
     owners = {each.id: each.owner for each in clusters}
     found = [*clusters, *_node_groups(account, clusters), *_instances(account), *_volumes(account)]
-    found += [*_held(account), *_nat_gateways(account), *_addresses(account), *_file_systems(account), *_homes(account)]
+    found += [*_held(account), *_nat_gateways(account), *_endpoints(account), *_addresses(account)]
+    found += [*_file_systems(account), *_homes(account)]
     return [*found, *controllers.look(account, by_name(found) | dict(known or {}) | owners, owners)]
 
 
@@ -104,6 +106,23 @@ def _nat_gateways(account: Account) -> Iterator[Found]:
             owner = owner_of(pairs(each.get("Tags", [])))
             if owner and each["State"] not in ("deleted", "failed"):
                 yield Found(kind="NAT gateway", id=each["NatGatewayId"], owner=owner, state=each["State"], price="nat")
+
+
+def _endpoints(account: Account) -> Iterator[Found]:
+    """Those of interfaces, each of which is paid for; a gateway endpoint is free."""
+    for page in account.pages("ec2", "describe_vpc_endpoints", Filters=[_tagged()]):
+        for each in page["VpcEndpoints"]:
+            owner, state = owner_of(pairs(each.get("Tags", []))), each["State"].lower()
+            if owner and each["VpcEndpointType"] == "Interface" and state not in _ENDED:
+                interfaces = len(each["NetworkInterfaceIds"])
+                yield Found(
+                    kind="endpoint",
+                    id=each["VpcEndpointId"],
+                    owner=owner,
+                    state=state,
+                    price="endpoint",
+                    size=interfaces,
+                )
 
 
 def _addresses(account: Account) -> Iterator[Found]:

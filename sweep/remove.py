@@ -87,7 +87,8 @@ def ready(going: Iterable[Found], there: Iterable[Found]) -> Iterator[Found]:
 
     Nodes first, as they cost the most: node groups, then instances that belong to none, for a group would replace its
     own. A load balancer waits for the cluster, whose controllers would make it again, and its security group for both;
-    file system and NAT gateway for the nodes, whose pods still use them, and what is held for nodes for those that run.
+    file system, NAT gateway and endpoints for the nodes, which still use them, and what is held for nodes for those
+    that run.
     """
     kinds = {each.kind for each in there}
     held = {
@@ -100,6 +101,7 @@ def ready(going: Iterable[Found], there: Iterable[Found]) -> Iterator[Found]:
         "interface": not kinds.isdisjoint({"node group", "instance"}),
         "file system": not kinds.isdisjoint({"node group", "instance"}),
         "NAT gateway": not kinds.isdisjoint({"node group", "instance"}),
+        "endpoint": not kinds.isdisjoint({"node group", "instance"}),
     }
     for thing in going:
         in_use = thing.state != {"volume": "available", "address": "free"}.get(thing.kind, thing.state)
@@ -112,13 +114,16 @@ def _ask(account: Account, thing: Found, sweep: Sweep) -> None:
     try:
         if thing.kind == "security group":
             controllers.release(account, thing.id)
-        account.call(service, operation, **request)
+        answer = account.call(service, operation, **request)
     except ClientError as error:
         if "NotFound" not in error.response["Error"]["Code"]:
             sweep.refused[thing.id] = str(error)
         return
     except BotoCoreError as error:
         sweep.refused[thing.id] = str(error)
+        return
+    for each in answer.get("Unsuccessful", ()):  # DeleteVpcEndpoints tells so of what it refuses
+        sweep.refused[thing.id] = each["Error"]["Message"]
         return
     sweep.refused.pop(thing.id, None)
     if thing.id not in sweep.asked:
@@ -137,5 +142,6 @@ _CALLS: dict[str, Callable[[Found], tuple[str, str, dict[str, object]]]] = {
     "cluster": lambda it: ("eks", "delete_cluster", {"name": it.id}),
     "capacity reservation": lambda it: ("ec2", "cancel_capacity_reservation", {"CapacityReservationId": it.id}),
     "NAT gateway": lambda it: ("ec2", "delete_nat_gateway", {"NatGatewayId": it.id}),
+    "endpoint": lambda it: ("ec2", "delete_vpc_endpoints", {"VpcEndpointIds": [it.id]}),
     "address": lambda it: ("ec2", "release_address", {"AllocationId": it.id}),
 }

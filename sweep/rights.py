@@ -20,7 +20,7 @@ EXAMPLE = "lab"
 
 LOOKS = (
     *(f"ec2:Describe{what}" for what in ("Addresses", "CapacityReservations", "Instances", "NatGateways", "Volumes")),
-    *(f"ec2:Describe{what}" for what in ("NetworkInterfaces", "SecurityGroups")),
+    *(f"ec2:Describe{what}" for what in ("NetworkInterfaces", "SecurityGroups", "VpcEndpoints")),
     *(f"eks:{call}" for call in ("DescribeCluster", "DescribeNodegroup", "ListClusters", "ListNodegroups")),
     *("elasticloadbalancing:DescribeLoadBalancers", "elasticloadbalancing:DescribeTags"),
     *("elasticfilesystem:DescribeFileSystems", "fsx:DescribeFileSystems"),
@@ -29,7 +29,7 @@ LOOKS = (
 TAGGED = (
     *("ec2:TerminateInstances", "ec2:DeleteVolume", "ec2:DeleteNatGateway", "ec2:ReleaseAddress"),
     *("ec2:RevokeSecurityGroupIngress", "ec2:RevokeSecurityGroupEgress", "ec2:CancelCapacityReservation"),
-    "fsx:DeleteFileSystem",
+    *("ec2:DeleteVpcEndpoints", "fsx:DeleteFileSystem"),
 )
 """What carries the program's own tags."""
 

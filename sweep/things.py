@@ -37,7 +37,7 @@ class Owner:
 @dataclass(frozen=True, kw_only=True)
 class Found:
     """One thing that costs, or that holds what costs. `size` is what its price goes by: GiB, instances that
-    are held and not run, or 1.
+    are held and not run, interfaces of an endpoint, or 1.
 
     `state` is AWS' word. `price` names it in the price list, an instance by its type. `within` is the cluster of a node
     group. `stays` is why it is not removed, empty where it may go.

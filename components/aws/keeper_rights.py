@@ -15,6 +15,7 @@ LOOKS = (
     "ec2:DescribeNetworkInterfaces",
     "ec2:DescribeSecurityGroups",
     "ec2:DescribeVolumes",
+    "ec2:DescribeVpcEndpoints",
     "eks:DescribeCluster",
     "eks:DescribeNodegroup",
     "eks:ListClusters",
@@ -31,6 +32,7 @@ REMOVES = {
     "volume": "ec2:DeleteVolume",
     "natgateway": "ec2:DeleteNatGateway",
     "elastic-ip": "ec2:ReleaseAddress",
+    "vpc-endpoint": "ec2:DeleteVpcEndpoints",
     "capacity-reservation": "ec2:CancelCapacityReservation",
 }
 """The right to remove a resource of EC2, by what it is called in ARNs."""

@@ -25,6 +25,7 @@ PAGES = {
     "describe_network_interfaces": 1000,
     "describe_nat_gateways": 1000,
     "describe_capacity_reservations": 1000,
+    "describe_vpc_endpoints": 1000,
     "list_clusters": 100,
     "list_nodegroups": 100,
     "describe_file_systems": 50,
@@ -48,6 +49,7 @@ class Size:
     systems: int = 16
     homes: int = 8
     held: int = 8
+    endpoints: int = 64
 
     @property
     def nodes(self) -> int:
@@ -119,6 +121,10 @@ class Simulated:
                 {"NatGatewayId": f"n-{n}", "State": "available", "Tags": mine} for n in range(size.clusters * 3)
             ]
             return gateways, lambda page: {"NatGateways": page}
+        if operation == "describe_vpc_endpoints":
+            each: dict[str, Any] = {"State": "available", "VpcEndpointType": "Interface", "NetworkInterfaceIds": ["e"]}
+            doors = [{**each, "VpcEndpointId": f"vpce-{n}", "Tags": mine} for n in range(size.endpoints)]
+            return doors, lambda page: {"VpcEndpoints": page}
         if operation == "describe_capacity_reservations":
             known: dict[str, Any] = {"InstanceType": "p5.48xlarge", "AvailableInstanceCount": 2, "State": "active"}
             reserved = [{**known, "CapacityReservationId": f"cr-{n}", "Tags": mine} for n in range(size.held)]

@@ -72,11 +72,14 @@ def test_a_changed_stack_file_is_that_stack(repository: Path, capsys: pytest.Cap
     ]
 
 
-def test_a_page_changes_no_stack_and_code_every_one(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("code", ["components/new.py", "node/keeper/new.py"])
+def test_a_page_changes_no_stack_and_code_every_one(
+    code: str, repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (repository / "README.md").write_text("read this\n")
     assert "No stack changes against `main" in commented(capsys, "--base", "main")
-    (repository / "components").mkdir()
-    (repository / "components" / "new.py").write_text("")
+    (repository / code).parent.mkdir(parents=True)
+    (repository / code).write_text("")
     decisions = [line for line in commented(capsys, "--base", "main").splitlines() if line.startswith("- **")]
     assert [line.partition(":")[0] for line in decisions] == ["- **dev**", "- **lab**"]
 

@@ -180,8 +180,16 @@ def test_a_base_that_nobody_can_plan(tmp_path: Path) -> None:
             "every node of pool training is replaced by an update",
         ),
         (stepped("replace", NODES, "pool-training-nodes", {}, {}), "the nodes of pool training are replaced"),
+        (
+            stepped("replace", NODES, "pool-training-1-nodes", {}, {}),
+            "the nodes of pool training (pool-training-1-nodes) are replaced",
+        ),
+        (
+            stepped("update", NODES, "pool-training-spot-nodes", {"v": 1}, {"v": 2}, diffs=["version"]),
+            "every node of pool training (pool-training-spot-nodes) is replaced by an update",
+        ),
     ],
-    ids=["job", "template", "nodes"],
+    ids=["job", "template", "nodes", "block", "spot"],
 )
 def test_a_run_that_restarts_goes_on_from_its_save(step: dict[str, Any], why: str, tmp_path: Path) -> None:
     """The prod run saves to the shared file system every 90 minutes."""

@@ -99,6 +99,17 @@ class Lab:
             SubnetId=self.network.subnets[0], AllocationId=address, TagSpecifications=self._spec("natgateway")
         )
 
+    def endpoint(self) -> None:
+        """A service of AWS inside the network: one interface in one zone."""
+        self.cloud.client("ec2").create_vpc_endpoint(
+            VpcId=self.network.vpc,
+            ServiceName=f"com.amazonaws.{REGION}.ecr.api",
+            VpcEndpointType="Interface",
+            SubnetIds=[self.network.subnets[0]],
+            PrivateDnsEnabled=False,
+            TagSpecifications=self._spec("vpc-endpoint"),
+        )
+
     def held(self) -> None:
         """What a pool holds on demand."""
         self.cloud.client("ec2").create_capacity_reservation(
@@ -195,6 +206,7 @@ class Lab:
     def everything(self) -> None:
         self.cluster()
         self.nat_gateway()
+        self.endpoint()
         self.held()
         self.volume()
         self.load_balancer()

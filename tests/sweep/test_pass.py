@@ -11,7 +11,7 @@ def test_a_look_over_2048_gpus() -> None:
     account, found = passed(size)
     assert size.nodes == 320
     per_cluster = size.clusters * (1 + size.groups + 3 + 3)
-    made = size.held + size.balancers + size.classic + size.groups_of_balancers + size.interfaces
+    made = size.held + size.endpoints + size.balancers + size.classic + size.groups_of_balancers + size.interfaces
     assert found == per_cluster + size.nodes * (1 + size.volumes_per_node) + size.systems + size.homes + made
     assert account.seconds < SECONDS
     assert account.requests["ec2.describe_instances"] == 1

@@ -15,9 +15,9 @@ from sweep.account import AwsAccount
 from sweep.ends import ends_parameter
 from sweep.found import look
 from sweep.price import hourly, total
-from sweep.remove import Sweep, ready, remove
+from sweep.remove import Sweep, ready, remove, take_turn
 from sweep.things import Found, Owner, owner_of
-from tests.sweep.conftest import NOT_YET, TODAY, Lab, tags
+from tests.sweep.conftest import NOT_YET, TODAY, Lab, listed, tags
 
 MINE = Owner(project="gpucluster", stack="lab", expiry=date(2026, 11, 22), protected=False)
 WHOLE = {
@@ -25,6 +25,7 @@ WHOLE = {
     "node group": 1,
     "NAT gateway": 1,
     "capacity reservation": 1,
+    "endpoint": 1,
     "address": 1,
     "volume": 1,
     "load balancer": 1,
@@ -101,6 +102,7 @@ def test_prices_are_the_catalogues() -> None:
     assert hourly(thing("cluster", price="eks")) == pytest.approx(0.10)
     assert hourly(thing("file system", price="fsx-SCRATCH_2-gib", size=1200)) == pytest.approx(1200 * 0.14 / 730)
     assert hourly(thing("home file system", price="efs-gb-month", size=73)) == pytest.approx(73 * 0.30 / 730)
+    assert hourly(thing("endpoint", price="endpoint", size=2)) == pytest.approx(2 * 0.01)
     assert hourly(thing("node group")) == 0
     usd, unpriced = total([thing("instance", price="x9.huge"), thing("cluster", price="eks")])
     assert (usd, unpriced) == (0.10, 1)
@@ -239,6 +241,34 @@ def test_what_is_held_on_demand_costs_and_goes(cloud: Cloud, network: Network, a
     assert hourly(found) == pytest.approx(2 * (hourly(thing("instance", price="m7i.large")) or 0), nan_ok=False)
     assert swept(account, "holding").left == []
     assert there(account, "holding") == {}
+
+
+def test_interface_endpoints_cost_and_go_when_no_node_asks_them(
+    cloud: Cloud, network: Network, account: AwsAccount
+) -> None:
+    """By their interfaces. A gateway endpoint is free and stays."""
+    Lab(cloud, network, "closed", tags("closed")).endpoint()
+    cloud.client("ec2").create_vpc_endpoint(
+        VpcId=network.vpc,
+        ServiceName="com.amazonaws.us-east-1.s3",
+        TagSpecifications=[{"ResourceType": "vpc-endpoint", "Tags": listed(tags("closed"))}],
+    )
+    (found,) = [each for each in look(account) if each.owner.stack == "closed"]
+    assert (found.kind, found.size) == ("endpoint", 1)
+    assert hourly(found) == pytest.approx(0.01)
+    group = thing("node group")
+    assert list(ready([found, group], [found, group])) == [group]
+    assert swept(account, "closed").left == []
+    left = cloud.client("ec2").describe_vpc_endpoints()["VpcEndpoints"]
+    assert [each["VpcEndpointType"] for each in left if each["State"] != "deleting"] == ["Gateway"]
+
+
+def test_what_ec2_refuses_within_its_answer_is_told(account: AwsAccount, monkeypatch: pytest.MonkeyPatch) -> None:
+    refusal = {"ResourceId": "endpoint-1", "Error": {"Code": "OperationNotPermitted", "Message": "not now"}}
+    monkeypatch.setattr(account, "call", lambda *_, **__: {"Unsuccessful": [refusal]})
+    sweep = Sweep()
+    take_turn(account, [thing("endpoint", "available")], sweep)
+    assert (sweep.asked, sweep.refused) == ([], {"endpoint-1": "not now"})
 
 
 def test_one_protected_thing_does_not_protect_what_controllers_made(
