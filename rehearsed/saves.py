@@ -167,11 +167,7 @@ def _kept(launch: Launch, path: str, target: str) -> str:
 
 
 def _newest(launch: Launch, mount: Mount, directory: str) -> str | None:
-    """The save that came last, of those that hold their hashes."""
-    root = mount.inside(directory) or ""
-    whole = [
-        posixpath.dirname(name)
-        for name in launch.world.contents.under(mount.volume, root)
-        if posixpath.basename(name) == MANIFEST
-    ]
-    return posixpath.basename(whole[-1]) if whole else None
+    """The save of the highest step, of those that hold their hashes."""
+    held = launch.world.contents.under(mount.volume, mount.inside(directory) or "")
+    found = (re.search(rf"([^/]*?(\d+))/{MANIFEST}$", name) for name in held)
+    return max(((int(each[2]), each[1]) for each in found if each), default=(0, None))[1]

@@ -17,7 +17,7 @@ IFS='
 '
 cd "$CHECKPOINT_DIR"
 newest=
-for each in $(ls -1t); do
+for each in $(ls -1 | grep '[0-9]$' | sort -rV); do
   if [ -f "$each/SHA256SUMS" ]; then newest=$each; break; fi
 done
 if [ -z "$newest" ]; then
@@ -30,7 +30,10 @@ sha256sum --check --quiet SHA256SUMS
 
 
 def script(copier: Copier) -> str:
-    """A copy that holds SHA256SUMS is whole, as the file goes last; a save whose hashes differ is not copied at all."""
+    """A copy that holds SHA256SUMS is whole, as the file goes last; a save whose hashes differ is not copied at all.
+
+    The newest save is the one of the highest step: nodes' clocks differ, and a mark in an old save makes it young.
+    """
     whole = copier.store(".", '"$CHECKPOINT_URI/$newest"', but="SHA256SUMS")
     last = copier.store_file("SHA256SUMS", '"$CHECKPOINT_URI/$newest/SHA256SUMS"')
     return f"{_SCRIPT}{whole}\n{last}\n"

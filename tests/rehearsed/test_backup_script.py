@@ -70,6 +70,18 @@ def test_the_newest_whole_save_is_copied_with_its_hashes(tmp_path: Path, copied:
     assert "SHA256SUMS" not in "".join(done.stdout.splitlines()[:-1])
 
 
+def test_the_newest_step_is_copied_whatever_the_clocks_say(tmp_path: Path, copied: Cloud) -> None:
+    """An old save is young by its clock, as after a mark is made in it, and step 10 comes after step 9; what has no
+    step is no save.
+    """
+    save(tmp_path, "step-9", age=0)
+    save(tmp_path, "step-10", age=300)
+    save(tmp_path, "weights", age=0)
+    done = copy(copied, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert {key.removeprefix(f"{PREFIX}/").partition("/")[0] for key in keys(copied)} == {"step-10"}
+
+
 def test_a_damaged_save_is_not_copied(tmp_path: Path, copied: Cloud) -> None:
     """One byte of a file that is as long as before."""
     (save(tmp_path, "step-1", age=0) / "shard-1.pt").write_bytes(b"stop-1")

@@ -58,16 +58,18 @@ def test_a_role_that_may_not_make_data_keys_stores_nothing_lf11(cloud: Cloud, ro
 
 
 def test_on_a_site_the_newest_save_lies_in_the_sites_store(tmp_path: Path) -> None:
-    """The container has the store's key: AWS is not asked."""
+    """The container has the store's key: AWS is not asked. The higher step of two is taken."""
     contents = Contents(tmp_path / "contents")
-    contents.add("local:/mnt/shared", {"checkpoints/sft/step-0/shard-0.pt": 1, "checkpoints/sft/step-0/SHA256SUMS": 1})
+    for step in (10, 9):
+        at = f"checkpoints/sft/step-{step}"
+        contents.add("local:/mnt/shared", {f"{at}/shard-0.pt": 1, f"{at}/SHA256SUMS": 1})
     contents.add(stores.volume("https://s3.hall.net", "saves"), {})
     env = {"AWS_ENDPOINT_URL": "https://s3.hall.net", "AWS_ACCESS_KEY_ID": "ID", "AWS_SECRET_ACCESS_KEY": "key"}
     mounts = [Mount("/checkpoints", "local:/mnt/shared", "checkpoints/sft")]
     launch = uploading(SimpleNamespace(contents=contents, store_key=("ID", "key")), tmp_path, env, mounts)
     assert len(saves.copied(launch)) == 2
     kept = contents.under(stores.volume("https://s3.hall.net", "saves"), "sft")
-    assert list(kept) == ["sft/step-0/shard-0.pt", "sft/step-0/SHA256SUMS"]
+    assert list(kept) == ["sft/step-10/shard-0.pt", "sft/step-10/SHA256SUMS"]
     other = uploading(launch.world, tmp_path, {**env, "AWS_SECRET_ACCESS_KEY": "other"}, mounts)
     with pytest.raises(awscli.CommandError, match=r"upload failed: .* An error occurred \(SignatureDoesNotMatch\)"):
         saves.copied(other)
