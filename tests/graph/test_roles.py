@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.graph.iam import Request, allowed
 from tests.graph.harness import Recorded
+from tests.graph.iam import Request, allowed
 from tests.graph.stackfiles import graph_of, registered, stack_config
 
 OWN, OTHER, REGION = "123456789012", "999999999999", "us-east-2"
