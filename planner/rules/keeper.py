@@ -29,18 +29,17 @@ def keeper_idle(draft: AwsDraft) -> Iterable[Observation]:
         )
 
 
-@aws_rule("Z15", formula="endsAt is later than now, and not after the last day", source="Definition of the stack file")
+@aws_rule("Z15", formula="endsAt is not before today, nor after the last day", source="Definition of the stack file")
 def keeper_over(draft: AwsDraft) -> Iterable[Observation]:
     """A stack whose end has passed would be removed while it is made; one that outlives its tag would be swept."""
     keeper, expiry = draft.settings.keeper, draft.settings.lifecycle.expiry
     ends = keeper.ends_at if keeper else None
     if ends is None:
         return
-    now = datetime.now(UTC)
-    if ends.date() < draft.today or (draft.today == now.date() and ends <= now):
+    if ends.date() < draft.today:
         yield Observation(
             path="keeper.endsAt",
-            sentence=f"the stack ended at {ends:%Y-%m-%d %H:%M} UTC, and what ends it would remove it while it is made",
+            sentence=f"the stack ended on {ends.date()}, and what ends it would remove it while it is made",
             remedy=f'set a later moment, such as "{draft.today + timedelta(days=1)}T18:00Z"',
         )
     if expiry and ends > datetime.combine(expiry + timedelta(days=1), time(), UTC):
