@@ -24,7 +24,7 @@ sys.exit(os.environ.get("REFUSING") in sys.argv)
 def handed(line: str, refusing: str = "") -> list[list[str]]:
     """The arguments of each Python that a shell's line starts by make; make itself is the real one.
 
-    The module `refusing` ends as one that has something to refuse.
+    No environment is made, even if requirements are newer. The module `refusing` ends as one that refuses something.
 
     Raises CalledProcessError where the line fails.
     """
@@ -33,7 +33,7 @@ def handed(line: str, refusing: str = "") -> list[list[str]]:
     for name in ("STACK", "SITE", "SET", "ARGS", "FORMAT", "TABLE", "OUT", "AGAINST", "PRESET", "EXPLAIN", "BASE"):
         env.pop(name, None)
     env["REFUSING"] = refusing
-    words = f'make() {{ command make VENV={_instead_of_the_environment()} "$@"; }}; {line}'
+    words = f'make() {{ command make --old-file=setup VENV={_instead_of_the_environment()} "$@"; }}; {line}'
     done = subprocess.run(
         ["bash", "-c", words], cwd=ROOT, env=env, capture_output=True, text=True, timeout=60, check=True
     )
