@@ -108,6 +108,7 @@ from tests.components.samples import (
     triton_args,
     weights_args,
 )
+from tests.components.samples.common import of
 from tests.components.samples.metal import ceph_args, etcd_snapshots_args
 
 ADMIN = "arn:aws-us-gov:iam::123456789012:role/ops/On-Call"
@@ -163,18 +164,16 @@ def tracked(opts: pulumi.ResourceOptions) -> Experiment:
 
 
 VARIANTS: Mapping[str, Make] = {
-    "network-protected": lambda opts: Network(
-        "sample", network_args(protect=True, region="eu-north-1", after=done()), opts
+    "network-protected": of(Network, lambda: network_args(protect=True, region="eu-north-1", after=done())),
+    "flow-logs-rejected": of(
+        FlowLogs, lambda: flow_logs_args(days=90, traffic="REJECT", partition="aws-cn", region="cn-north-1")
     ),
-    "flow-logs-rejected": lambda opts: FlowLogs(
-        "sample", flow_logs_args(days=90, traffic="REJECT", partition="aws-cn", region="cn-north-1"), opts
+    "lustre-group-efa": of(
+        LustreGroup, lambda: LustreGroupArgs(vpc_id="vpc-1", nodes_group_id="sg-1", efa_group_id="sg-2")
     ),
-    "lustre-group-efa": lambda opts: LustreGroup(
-        "sample", LustreGroupArgs(vpc_id="vpc-1", nodes_group_id="sg-1", efa_group_id="sg-2"), opts
-    ),
-    "keys-protected": lambda opts: Keys(
-        "sample",
-        KeysArgs(
+    "keys-protected": of(
+        Keys,
+        lambda: KeysArgs(
             partition="aws-cn",
             account_id="210987654321",
             region="cn-north-1",
@@ -182,11 +181,10 @@ VARIANTS: Mapping[str, Make] = {
             deletion_days=29,
             protect=True,
         ),
-        opts,
     ),
-    "cluster-open": lambda opts: Cluster(
-        "sample",
-        cluster_args(
+    "cluster-open": of(
+        Cluster,
+        lambda: cluster_args(
             partition="aws-us-gov",
             admin_arns=[ADMIN, DEPLOYER],
             public_access_cidrs=["203.0.113.0/24", "198.51.100.0/24"],
@@ -197,25 +195,21 @@ VARIANTS: Mapping[str, Make] = {
             log_retention_days=91,
             protect=True,
         ),
-        opts,
     ),
-    "addons-services": lambda opts: Addons(
-        "sample",
-        AddonsArgs(
+    "addons-services": of(
+        Addons,
+        lambda: AddonsArgs(
             cluster_name="lab",
             partition="aws-cn",
             addons=[*SERVICE_ADDONS, AddonSpec(name="plain", service_account="alone", configuration={"z": 1, "a": 2})],
             versions={"coredns": "v1.12.3-eksbuild.1"},
             after=done(),
         ),
-        opts,
     ),
-    "node-role-open-to-sessions": lambda opts: NodeRole(
-        "sample", NodeRoleArgs(partition="aws-cn", session_manager=True), opts
-    ),
-    "pool-in-block": lambda opts: NodePool(
-        "sample",
-        pool_args(
+    "node-role-open-to-sessions": of(NodeRole, lambda: NodeRoleArgs(partition="aws-cn", session_manager=True)),
+    "pool-in-block": of(
+        NodePool,
+        lambda: pool_args(
             interfaces=[ENA],
             efa_group_id=None,
             placement_group=False,
@@ -242,11 +236,10 @@ VARIANTS: Mapping[str, Make] = {
                 ],
             ),
         ),
-        opts,
     ),
-    "identity-with-rights": lambda opts: PodIdentity(
-        "sample",
-        PodIdentityArgs(
+    "identity-with-rights": of(
+        PodIdentity,
+        lambda: PodIdentityArgs(
             cluster_name="lab",
             namespace="inference",
             service_account="reader",
@@ -260,12 +253,11 @@ VARIANTS: Mapping[str, Make] = {
                 ]
             ),
         ),
-        opts,
     ),
-    "rates-china": lambda opts: FileSystemRates("sample", rates_args(region="cn-north-1", partition="aws-cn"), opts),
-    "lustre-persistent": lambda opts: Lustre(
-        "sample",
-        lustre_args(
+    "rates-china": of(FileSystemRates, lambda: rates_args(region="cn-north-1", partition="aws-cn")),
+    "lustre-persistent": of(
+        Lustre,
+        lambda: lustre_args(
             deployment_type="PERSISTENT_2",
             capacity_gib=9600,
             throughput_mbps_per_tib=250,
@@ -273,11 +265,10 @@ VARIANTS: Mapping[str, Make] = {
             backup_days=5,
             protect=True,
         ),
-        opts,
     ),
-    "claims-of-two": lambda opts: LustreClaims(
-        "sample",
-        LustreClaimsArgs(
+    "claims-of-two": of(
+        LustreClaims,
+        lambda: LustreClaimsArgs(
             csi_driver="csi.example.com",
             handle="fs-1",
             attributes={"server": "10.0.0.9", "share": "/all"},
@@ -289,122 +280,109 @@ VARIANTS: Mapping[str, Make] = {
             ],
             driver=done(),
         ),
-        opts,
     ),
-    "pool-reserved": lambda opts: NodePool(
-        "sample",
-        pool_args(placement_group=False, reservation_id="cr-0fedcba9876543210", further_types=["p5e.48xlarge"]),
-        opts,
+    "pool-reserved": of(
+        NodePool,
+        lambda: pool_args(placement_group=False, reservation_id="cr-0fedcba9876543210", further_types=["p5e.48xlarge"]),
     ),
-    "network-with-pods": lambda opts: Network(
-        "sample",
-        network_args(
+    "network-with-pods": of(
+        Network,
+        lambda: network_args(
             pod_cidr="100.64.0.0/16",
             subnets=[
                 *network_args().subnets,
                 SubnetSpec(name="pods", role="pods", zone_id="use2-az1", cidr="100.64.128.0/17"),
             ],
         ),
-        opts,
     ),
-    "addons-apart": lambda opts: Addons(
-        "sample", AddonsArgs(cluster_name="lab", partition="aws", addons=node_addons(apart=True), versions={}), opts
+    "addons-apart": of(
+        Addons, lambda: AddonsArgs(cluster_name="lab", partition="aws", addons=node_addons(apart=True), versions={})
     ),
-    "addons-of-prefixes": lambda opts: Addons(
-        "sample", AddonsArgs(cluster_name="lab", partition="aws", addons=node_addons(prefixes=True), versions={}), opts
+    "addons-of-prefixes": of(
+        Addons, lambda: AddonsArgs(cluster_name="lab", partition="aws", addons=node_addons(prefixes=True), versions={})
     ),
-    "pool-holding": lambda opts: NodePool(
-        "sample", pool_args(held=HeldCapacity(count=4, zone="us-east-2a", ends="2026-12-25T00:00:00Z")), opts
+    "pool-holding": of(
+        NodePool, lambda: pool_args(held=HeldCapacity(count=4, zone="us-east-2a", ends="2026-12-25T00:00:00Z"))
     ),
-    "home-protected": lambda opts: HomeFiles(
-        "sample", home_args(cold_days=None, backed_up=True, protect=True, namespaces=["training"]), opts
+    "home-protected": of(
+        HomeFiles, lambda: home_args(cold_days=None, backed_up=True, protect=True, namespaces=["training"])
     ),
-    "cluster-standing": lambda opts: Cluster("sample", cluster_args(standing=True), opts),
-    "keeper-of-blocks": lambda opts: Keeper(
-        "sample",
-        keeper_args(
+    "cluster-standing": of(Cluster, lambda: cluster_args(standing=True)),
+    "keeper-of-blocks": of(
+        Keeper,
+        lambda: keeper_args(
             blocks=[{"reservation": "cr-1", "group": "training", "nodes": 2}],
             spots=[{"spot": "chats", "on_demand": "chats-paid", "nodes": 3}],
             max_usd=None,
             emails=(),
         ),
-        opts,
     ),
-    "registry-protected": lambda opts: Registry("sample", registry_args(disposable=False, protect=True), opts),
-    "lustre-linked": lambda opts: Lustre(
-        "sample",
-        lustre_args(
+    "registry-protected": of(Registry, lambda: registry_args(disposable=False, protect=True)),
+    "lustre-linked": of(
+        Lustre,
+        lambda: lustre_args(
             associations=[
                 AssociationSpec(path="/datasets/web", source="s3://texts/web", imports=["NEW"], exports=[]),
                 AssociationSpec(path="/results", source="s3://texts/results", imports=[], exports=["NEW", "DELETED"]),
             ]
         ),
-        opts,
     ),
-    "bucket-cold": lambda opts: Bucket(
-        "sample",
-        BucketArgs(account_id="123456789012", key_arn=KEY_ARN, checkpoint_days=30, cold=(30, "STANDARD_IA")),
-        opts,
+    "bucket-cold": of(
+        Bucket,
+        lambda: BucketArgs(account_id="123456789012", key_arn=KEY_ARN, checkpoint_days=30, cold=(30, "STANDARD_IA")),
     ),
-    "bucket-disposable": lambda opts: Bucket(
-        "sample",
-        BucketArgs(account_id="210987654321", key_arn=KEY_ARN, checkpoint_days=77, disposable=True, protect=True),
-        opts,
+    "bucket-disposable": of(
+        Bucket,
+        lambda: BucketArgs(
+            account_id="210987654321", key_arn=KEY_ARN, checkpoint_days=77, disposable=True, protect=True
+        ),
     ),
-    "namespaces-of-each-kind": lambda opts: Namespaces(
-        "sample",
-        NamespacesArgs(
+    "namespaces-of-each-kind": of(
+        Namespaces,
+        lambda: NamespacesArgs(
             namespaces=[
                 NamespaceSpec(name="plain", pod_security="restricted"),
                 NamespaceSpec(name="full", pod_security="baseline", gpus={"training": 0}, limits=True),
             ]
         ),
-        opts,
     ),
-    "chart-with-values": lambda opts: Chart(
-        "sample",
-        ChartArgs(
+    "chart-with-values": of(
+        Chart,
+        lambda: ChartArgs(
             source=ChartSource(name="operator", version="v26.3.3", repository="https://charts"),
             namespace="operators",
             values={"driver": {"enabled": False}},
             timeout_seconds=901,
             after=done(),
         ),
-        opts,
     ),
-    "monitoring-stack-that-tells": lambda opts: MonitoringStack(
-        "sample",
-        monitoring_args(
+    "monitoring-stack-that-tells": of(
+        MonitoringStack,
+        lambda: monitoring_args(
             receivers=RECEIVERS,
             secrets={each.name: pulumi.Output.secret(f"secret of {each.name}") for each in RECEIVERS[:-1]},
             outside=pulumi.Output.from_input("kept-outside"),
             control_plane=("etcd", "proxy"),
             counters=NodeCounters(name="rails", image="rails:2", script="rails --print"),
         ),
-        opts,
     ),
-    "queues-without-cap": lambda opts: Queues(
-        "sample", QueuesArgs(queues=[QueueSpec(name="nights", weight=9)], scheduler=done()), opts
+    "queues-without-cap": of(Queues, lambda: QueuesArgs(queues=[QueueSpec(name="nights", weight=9)], scheduler=done())),
+    "machines-labelled": of(
+        Pool, lambda: machines_args(labels={"dgx-01": {"example.com/leaf": "a", "b": "c"}, "cp-1": {}})
     ),
-    "machines-labelled": lambda opts: Pool(
-        "sample",
-        machines_args(labels={"dgx-01": {"example.com/leaf": "a", "b": "c"}, "cp-1": {}}),
-        opts,
-    ),
-    "crds-after": lambda opts: Crds(
-        "sample",
-        CrdsArgs(
+    "crds-after": of(
+        Crds,
+        lambda: CrdsArgs(
             files=[Fetched(url="https://crds/b.yaml", sha256="ef" * 32, image="box:2")],
             crds=["a.b", "c.d"],
             namespace="operators",
             image="kubectl:2",
             after=done(),
         ),
-        opts,
     ),
-    "crds-of-two-files": lambda opts: Crds(
-        "sample",
-        CrdsArgs(
+    "crds-of-two-files": of(
+        Crds,
+        lambda: CrdsArgs(
             files=[
                 Fetched(name="b", url="https://crds/b.yaml", sha256="ef" * 32, image="box:2"),
                 Fetched(name="d", url="https://crds/d.yaml", sha256="ab" * 32, image="box:2"),
@@ -413,21 +391,19 @@ VARIANTS: Mapping[str, Make] = {
             namespace="operators",
             image="kubectl:2",
         ),
-        opts,
     ),
-    "issuer-acme": lambda opts: Issuer(
-        "sample",
-        IssuerArgs(
+    "issuer-acme": of(
+        Issuer,
+        lambda: IssuerArgs(
             namespace="entry",
             acme=Acme(server="https://ca.example.com/acme", email="ops@example.com", gateway="gate"),
             common_name="unused",
             after=[done("webhook"), done("more")],
         ),
-        opts,
     ),
-    "issuer-acme-by-records": lambda opts: Issuer(
-        "sample",
-        IssuerArgs(
+    "issuer-acme-by-records": of(
+        Issuer,
+        lambda: IssuerArgs(
             namespace="gateway",
             acme=Acme(
                 server="https://ca.example.com/acme",
@@ -438,11 +414,10 @@ VARIANTS: Mapping[str, Make] = {
             common_name="unused",
             after=[done("webhook")],
         ),
-        opts,
     ),
-    "gateway-of-two-names": lambda opts: Gateway(
-        "sample",
-        GatewayArgs(
+    "gateway-of-two-names": of(
+        Gateway,
+        lambda: GatewayArgs(
             namespace="entry",
             routes=["models", "people"],
             hostnames={"chat": "chat.example.org", "code": "code.example.org"},
@@ -450,12 +425,11 @@ VARIANTS: Mapping[str, Make] = {
             issuer=done("other-issuer"),
             signed_at_once=False,
         ),
-        opts,
     ),
-    "sign-in-under-load": lambda opts: SignIn("sample", sign_in_args(scaling=supporting(2, 6)), opts),
-    "sign-in-at-another-issuer": lambda opts: SignIn(
-        "sample",
-        sign_in_args(
+    "sign-in-under-load": of(SignIn, lambda: sign_in_args(scaling=supporting(2, 6))),
+    "sign-in-at-another-issuer": of(
+        SignIn,
+        lambda: sign_in_args(
             namespace="persons",
             image="oauth2-proxy:v8",
             issuer="https://id.example.org",
@@ -472,11 +446,10 @@ VARIANTS: Mapping[str, Make] = {
             memory_mib=96,
             after=[done("other-cluster")],
         ),
-        opts,
     ),
-    "page-without-roles": lambda opts: Page(
-        "sample",
-        page_args(
+    "page-without-roles": of(
+        Page,
+        lambda: page_args(
             page="mlflow",
             namespace="persons",
             service="tracker",
@@ -489,15 +462,14 @@ VARIANTS: Mapping[str, Make] = {
             after=[done("gate")],
             signed_at_once=False,
         ),
-        opts,
     ),
-    "mlflow-with-pages": lambda opts: Mlflow("sample", mlflow_args(pages=["runs.example.org", "r.example.org"]), opts),
-    "monitoring-stack-with-pages": lambda opts: MonitoringStack(
-        "sample", monitoring_args(pages=["grafana.example.org", "admin.example.org"]), opts
+    "mlflow-with-pages": of(Mlflow, lambda: mlflow_args(pages=["runs.example.org", "r.example.org"])),
+    "monitoring-stack-with-pages": of(
+        MonitoringStack, lambda: monitoring_args(pages=["grafana.example.org", "admin.example.org"])
     ),
-    "route-of-another": lambda opts: PublicRoute(
-        "sample",
-        PublicRouteArgs(
+    "route-of-another": of(
+        PublicRoute,
+        lambda: PublicRouteArgs(
             service="code",
             namespace="models",
             port=9000,
@@ -508,18 +480,16 @@ VARIANTS: Mapping[str, Make] = {
             after=[done("gate")],
             signed_at_once=False,
         ),
-        opts,
     ),
-    "gpu-readiness-without-nodes": lambda opts: GpuReadiness(
-        "sample",
-        GpuReadinessArgs(
+    "gpu-readiness-without-nodes": of(
+        GpuReadiness,
+        lambda: GpuReadinessArgs(
             namespace="gpu-operator", image="kubectl:1", gpu_nodes=False, revision="v26.3.3", operator=done()
         ),
-        opts,
     ),
-    "job-saving-locally": lambda opts: TrainingJob(
-        "sample",
-        job_args(
+    "job-saving-locally": of(
+        TrainingJob,
+        lambda: job_args(
             nodes=3,
             restarts=4,
             shape=PodShape(
@@ -537,27 +507,23 @@ VARIANTS: Mapping[str, Make] = {
             operator=done("operator"),
             nodes_ready=[done("nodes"), done("gpus")],
         ),
-        opts,
     ),
-    "job-of-one-saving": lambda opts: TrainingJob(
-        "sample",
-        job_args(
+    "job-of-one-saving": of(
+        TrainingJob,
+        lambda: job_args(
             nodes=1,
             shape=PodShape(gpus=1, cpu_millicores=1000, memory_mib=2048, shm_mib=1024, network=OTHER_FABRIC),
             data=None,
             saving=Saving(every_s=901, within_s=9, keep=2, local=False, file_system_s=901),
         ),
-        opts,
     ),
-    "job-elastic-with-files": lambda opts: TrainingJob(
-        "sample",
-        job_args(nodes=4, elastic=3, restarts=7, files={"/etc/run/launch": {"plan.json": "[1]\n"}}),
-        opts,
+    "job-elastic-with-files": of(
+        TrainingJob, lambda: job_args(nodes=4, elastic=3, restarts=7, files={"/etc/run/launch": {"plan.json": "[1]\n"}})
     ),
-    "job-that-tells": lambda opts: TrainingJob("sample", job_args(metrics_port=9464), opts),
-    "weights-dataset": lambda opts: Staged(
-        "sample",
-        replace(
+    "job-that-tells": of(TrainingJob, lambda: job_args(metrics_port=9464)),
+    "weights-dataset": of(
+        Staged,
+        lambda: replace(
             weights_args("s3://models/b"),
             what="dataset",
             name="chats",
@@ -569,12 +535,11 @@ VARIANTS: Mapping[str, Make] = {
             timeout_seconds=4800,
             granted=granted(),
         ),
-        opts,
     ),
-    "backup-elsewhere": lambda opts: Backup("sample", replace(backup_args(86_400), copier=OTHER_COPIER), opts),
-    "hub-adapter": lambda opts: HubCopy(
-        "sample",
-        hub_args(
+    "backup-elsewhere": of(Backup, lambda: replace(backup_args(86_400), copier=OTHER_COPIER)),
+    "hub-adapter": of(
+        HubCopy,
+        lambda: hub_args(
             what="adapter",
             name="llama-sql",
             directory="adapters",
@@ -587,11 +552,10 @@ VARIANTS: Mapping[str, Make] = {
             ready=done("nodes"),
             timeout_seconds=2400,
         ),
-        opts,
     ),
-    "external-secret-of-templates": lambda opts: ExternalSecret(
-        "sample",
-        external_secret_args(
+    "external-secret-of-templates": of(
+        ExternalSecret,
+        lambda: external_secret_args(
             namespace="models",
             store="elsewhere",
             secret="chat-keys",
@@ -599,27 +563,24 @@ VARIANTS: Mapping[str, Make] = {
             values={"value1": OutsideValue(id="callers", property="previous"), "value0": OutsideValue(id="callers")},
             templates={"token": "{{ .value0 }}"},
         ),
-        opts,
     ),
-    "secret-store-elsewhere": lambda opts: SecretStore(
-        "sample",
-        SecretStoreArgs(namespace="models", provider={"vault": {"path": "kv"}}, after=done("other")),
-        opts,
+    "secret-store-elsewhere": of(
+        SecretStore,
+        lambda: SecretStoreArgs(namespace="models", provider={"vault": {"path": "kv"}}, after=done("other")),
     ),
-    "service-whose-keys-follow": lambda opts: InferenceService(
-        "sample",
-        service_args(
+    "service-whose-keys-follow": of(
+        InferenceService,
+        lambda: service_args(
             door=Door(
                 image="nginx:1",
                 keys=CallerKeys(name=pulumi.Output.from_input("llama-keys-1"), follows=True),
                 behind=VLLM,
             )
         ),
-        opts,
     ),
-    "smoke-with-adapters": lambda opts: SmokeRequest(
-        "sample",
-        smoke_args(
+    "smoke-with-adapters": of(
+        SmokeRequest,
+        lambda: smoke_args(
             service="chat",
             namespace="models",
             image="curl:2",
@@ -628,11 +589,10 @@ VARIANTS: Mapping[str, Make] = {
             key=SecretKey(name="door", key="a"),
             after=[done("service")],
         ),
-        opts,
     ),
-    "service-with-room": lambda opts: InferenceService(
-        "sample",
-        service_args(
+    "service-with-room": of(
+        InferenceService,
+        lambda: service_args(
             spare_replica=True,
             engine=engine(
                 quantization="fp8",
@@ -667,11 +627,10 @@ VARIANTS: Mapping[str, Make] = {
             nodes_ready=[done("nodes"), done("gpus")],
             monitors=done("monitors"),
         ),
-        opts,
     ),
-    "triton-with-room": lambda opts: TritonServer(
-        "sample",
-        triton_args(
+    "triton-with-room": of(
+        TritonServer,
+        lambda: triton_args(
             name="speech",
             namespace="models",
             image="triton:2",
@@ -692,65 +651,60 @@ VARIANTS: Mapping[str, Make] = {
             door=Door(image="nginx:2", keys=CallerKeys(name=pulumi.Output.from_input("speech-keys-2")), behind=TRITON),
             monitors=done("monitors"),
         ),
-        opts,
     ),
-    "gate-whose-verdicts-end": lambda opts: Gate("sample", gate_args(after=[done()], expiry_days=29), opts),
-    "node-role-that-caches": lambda opts: NodeRole(
-        "sample",
-        NodeRoleArgs(partition="aws", session_manager=False, cached=[f"{CACHE}/nvcr/*", f"{CACHE}/ghcr/*"]),
-        opts,
+    "gate-whose-verdicts-end": of(Gate, lambda: gate_args(after=[done()], expiry_days=29)),
+    "node-role-that-caches": of(
+        NodeRole,
+        lambda: NodeRoleArgs(partition="aws", session_manager=False, cached=[f"{CACHE}/nvcr/*", f"{CACHE}/ghcr/*"]),
     ),
-    "node-role-that-signs-in": lambda opts: NodeRole(
-        "sample",
-        NodeRoleArgs(partition="aws", session_manager=False, login=MIRROR, fetched=["b/y", "b/x"]),
-        opts,
+    "node-role-that-signs-in": of(
+        NodeRole, lambda: NodeRoleArgs(partition="aws", session_manager=False, login=MIRROR, fetched=["b/y", "b/x"])
     ),
-    "image-signatures-by-key": lambda opts: ImageSignatures(
-        "sample",
-        ImageSignaturesArgs(
+    "image-signatures-by-key": of(
+        ImageSignatures,
+        lambda: ImageSignaturesArgs(
             namespaces=["tracking"],
             signer=Signer(key="-----BEGIN PUBLIC KEY-----"),
             timeout_seconds=25,
             providers=[],
             after=done(),
         ),
-        opts,
     ),
-    "experiment-that-stops": lambda opts: Experiment(
-        "sample", experiment_args(stopping=Stopping(after_trials=4, after_reports=7)), opts
+    "experiment-that-stops": of(
+        Experiment, lambda: experiment_args(stopping=Stopping(after_trials=4, after_reports=7))
     ),
-    "job-of-staged-shards": lambda opts: TrainingJob(
-        "sample",
-        job_args(staging="shard", local={"emptyDir": {}}, files={staging.SCRIPTS: {"stage.py": "import shards"}}),
-        opts,
+    "job-of-staged-shards": of(
+        TrainingJob,
+        lambda: job_args(
+            staging="shard", local={"emptyDir": {}}, files={staging.SCRIPTS: {"stage.py": "import shards"}}
+        ),
     ),
-    "mlflow-with-a-key": lambda opts: Mlflow(
-        "sample", mlflow_args(client=object_store.client("unused", "https://s3.example.com").env), opts
+    "mlflow-with-a-key": of(
+        Mlflow, lambda: mlflow_args(client=object_store.client("unused", "https://s3.example.com").env)
     ),
-    "network-closed": lambda opts: Network("sample", network_args(nat_zone_ids=[]), opts),
-    "network-for-callers": lambda opts: Network("sample", network_args(nat_zone_ids=[], internet=True), opts),
-    "pipeline-run-with-files": lambda opts: PipelineRun(
-        "sample",
-        PipelineRunArgs(job=job_args(nodes=1, files={"/etc/plan": {"plan.json": "{}"}}), namespace="pipelines"),
-        opts,
+    "network-closed": of(Network, lambda: network_args(nat_zone_ids=[])),
+    "network-for-callers": of(Network, lambda: network_args(nat_zone_ids=[], internet=True)),
+    "pipeline-run-with-files": of(
+        PipelineRun,
+        lambda: PipelineRunArgs(job=job_args(nodes=1, files={"/etc/plan": {"plan.json": "{}"}}), namespace="pipelines"),
     ),
-    "host-as-root": lambda opts: Host("sample", host_args(login=replace(LOGIN, user="root")), opts),
-    "credentials-as-root": lambda opts: Credentials(
-        "sample",
-        CredentialsArgs(login=replace(LOGIN, user="root"), address="10.20.0.11", host_key=HOST_KEY, after=[done()]),
-        opts,
+    "host-as-root": of(Host, lambda: host_args(login=replace(LOGIN, user="root"))),
+    "credentials-as-root": of(
+        Credentials,
+        lambda: CredentialsArgs(
+            login=replace(LOGIN, user="root"), address="10.20.0.11", host_key=HOST_KEY, after=[done()]
+        ),
     ),
-    "chart-from-a-registry": lambda opts: Chart(
-        "sample",
-        ChartArgs(
+    "chart-from-a-registry": of(
+        Chart,
+        lambda: ChartArgs(
             source=ChartSource(name="kueue", version="0.14.0", repository="oci://registry.k8s.io/kueue/charts"),
             namespace="queues",
         ),
-        opts,
     ),
-    "chart-of-a-package": lambda opts: Chart(
-        "sample",
-        ChartArgs(
+    "chart-of-a-package": of(
+        Chart,
+        lambda: ChartArgs(
             source=ChartSource(
                 name="volcano",
                 version="1.2.3",
@@ -761,22 +715,19 @@ VARIANTS: Mapping[str, Make] = {
             namespace="volcano",
             values={"image": {"registry": "docker.io", "tag": "v1"}},
         ),
-        opts,
     ),
-    "ceph-in-copies": lambda opts: Ceph("sample", ceph_args(spec=CEPH_IN_COPIES, objects=None), opts),
-    "etcd-snapshots-of-a-store": lambda opts: EtcdSnapshots(
-        "sample",
-        etcd_snapshots_args(copier=object_store.client("aws:3", "https://s3.example.com"), granted=granted()),
-        opts,
+    "ceph-in-copies": of(Ceph, lambda: ceph_args(spec=CEPH_IN_COPIES, objects=None)),
+    "etcd-snapshots-of-a-store": of(
+        EtcdSnapshots,
+        lambda: etcd_snapshots_args(copier=object_store.client("aws:3", "https://s3.example.com"), granted=granted()),
     ),
     "experiment-that-is-tracked": tracked,
-    "pipeline-run-of-a-copy": lambda opts: PipelineRun(
-        "sample",
-        PipelineRunArgs(
+    "pipeline-run-of-a-copy": of(
+        PipelineRun,
+        lambda: PipelineRunArgs(
             job=job_args(data=RunData(claim="data", path="datasets/chats", ready=[done("copied")])),
             namespace="pipelines",
         ),
-        opts,
     ),
-    "follow-up-often": lambda opts: FollowUp("sample", follow_up_args(every_seconds=2 * 3600), opts),
+    "follow-up-often": of(FollowUp, lambda: follow_up_args(every_seconds=2 * 3600)),
 }

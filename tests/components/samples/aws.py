@@ -20,7 +20,7 @@ from components.aws.pod_logs import PodLogs, PodLogsArgs
 from components.aws.registry import Registry, RegistryArgs, RepositorySpec
 from components.aws.security_groups import LustreGroup, LustreGroupArgs, NfsGroup, NfsGroupArgs
 from components.aws.spending import Spending, SpendingArgs
-from tests.components.samples.common import Make, done
+from tests.components.samples.common import Make, done, of
 
 KEY_ARN = "arn:aws:kms:us-east-2:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
 
@@ -134,13 +134,13 @@ def registry_args(**changes: Any) -> RegistryArgs:
 
 
 SAMPLES: Mapping[str, Make] = {
-    "endpoints": lambda opts: Endpoints("sample", endpoints_args(), opts),
-    "flow-logs": lambda opts: FlowLogs("sample", flow_logs_args(), opts),
-    "network": lambda opts: Network("sample", network_args(), opts),
-    "lustre-group": lambda opts: LustreGroup("sample", LustreGroupArgs(vpc_id="vpc-1", nodes_group_id="sg-1"), opts),
-    "spending": lambda opts: Spending(
-        "sample",
-        SpendingArgs(
+    "endpoints": of(Endpoints, endpoints_args),
+    "flow-logs": of(FlowLogs, flow_logs_args),
+    "network": of(Network, network_args),
+    "lustre-group": of(LustreGroup, lambda: LustreGroupArgs(vpc_id="vpc-1", nodes_group_id="sg-1")),
+    "spending": of(
+        Spending,
+        lambda: SpendingArgs(
             account_id="123456789012",
             tag_key="stack",
             tag_value="lab",
@@ -149,27 +149,23 @@ SAMPLES: Mapping[str, Make] = {
             emails=("ml@example.com", "ops@example.com"),
             anomaly_usd=75,
         ),
-        opts,
     ),
-    "keeper": lambda opts: Keeper("sample", keeper_args(), opts),
-    "keys": lambda opts: Keys(
-        "sample",
-        KeysArgs(partition="aws", account_id="123456789012", region="us-east-2", log_group_prefix="/aws/eks/lab"),
-        opts,
+    "keeper": of(Keeper, keeper_args),
+    "keys": of(
+        Keys,
+        lambda: KeysArgs(
+            partition="aws", account_id="123456789012", region="us-east-2", log_group_prefix="/aws/eks/lab"
+        ),
     ),
-    "rates": lambda opts: FileSystemRates("sample", rates_args(), opts),
-    "lustre": lambda opts: Lustre("sample", lustre_args(), opts),
-    "nfs-group": lambda opts: NfsGroup("sample", NfsGroupArgs(vpc_id="vpc-1", nodes_group_id="sg-1"), opts),
-    "home": lambda opts: HomeFiles("sample", home_args(), opts),
-    "bucket": lambda opts: Bucket(
-        "sample", BucketArgs(account_id="123456789012", key_arn=KEY_ARN, checkpoint_days=30), opts
-    ),
-    "block": lambda opts: BlockStorage(
-        "sample", BlockStorageArgs(driver=done("driver"), tags={"stack": "lab", "owner": "ml"}), opts
-    ),
-    "image-cache": lambda opts: ImageCache(
-        "sample",
-        ImageCacheArgs(
+    "rates": of(FileSystemRates, rates_args),
+    "lustre": of(Lustre, lustre_args),
+    "nfs-group": of(NfsGroup, lambda: NfsGroupArgs(vpc_id="vpc-1", nodes_group_id="sg-1")),
+    "home": of(HomeFiles, home_args),
+    "bucket": of(Bucket, lambda: BucketArgs(account_id="123456789012", key_arn=KEY_ARN, checkpoint_days=30)),
+    "block": of(BlockStorage, lambda: BlockStorageArgs(driver=done("driver"), tags={"stack": "lab", "owner": "ml"})),
+    "image-cache": of(
+        ImageCache,
+        lambda: ImageCacheArgs(
             partition="aws",
             region="us-east-2",
             account_id="123456789012",
@@ -184,12 +180,11 @@ SAMPLES: Mapping[str, Make] = {
                 ),
             ],
         ),
-        opts,
     ),
-    "registry": lambda opts: Registry("sample", registry_args(), opts),
-    "pod-logs": lambda opts: PodLogs(
-        "sample",
-        PodLogsArgs(
+    "registry": of(Registry, registry_args),
+    "pod-logs": of(
+        PodLogs,
+        lambda: PodLogsArgs(
             cluster="lab",
             cluster_name="lab-there",
             region="eu-north-1",
@@ -198,6 +193,5 @@ SAMPLES: Mapping[str, Make] = {
             days=14,
             key_arn=KEY_ARN,
         ),
-        opts,
     ),
 }

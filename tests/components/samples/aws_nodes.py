@@ -21,7 +21,7 @@ from components.aws.security_groups import EfaGroup, EfaGroupArgs
 from components.aws.spot_pool import SpotPool, SpotPoolArgs
 from components.platform.taints import GPU_TAINT
 from tests.components.samples.aws import KEY_ARN
-from tests.components.samples.common import Make, done
+from tests.components.samples.common import Make, done, of
 
 ENA = Interface(0, 0, InterfaceType.ENA)
 ONE_EFA = (ENA, Interface(0, 1, InterfaceType.EFA_ONLY))
@@ -101,30 +101,27 @@ def karpenter_pool_args(**changes: Any) -> KarpenterPoolArgs:
 
 
 SAMPLES: Mapping[str, Make] = {
-    "pod-range": lambda opts: PodRange(
-        "sample",
-        PodRangeArgs(
+    "pod-range": of(
+        PodRange,
+        lambda: PodRangeArgs(
             subnets={"use2-az1": PodSubnet("subnet-1", "us-east-2a"), "use2-az2": PodSubnet("subnet-2", "us-east-2b")},
             security_group_ids=["sg-1"],
             plugin=done(),
         ),
-        opts,
     ),
-    "efa": lambda opts: EfaGroup("sample", EfaGroupArgs(vpc_id="vpc-1"), opts),
-    "cluster": lambda opts: Cluster("sample", cluster_args(), opts),
-    "addons": lambda opts: Addons(
-        "sample", AddonsArgs(cluster_name="lab", partition="aws", addons=node_addons(), versions={}), opts
-    ),
-    "node-role": lambda opts: NodeRole("sample", NodeRoleArgs(partition="aws", session_manager=False), opts),
+    "efa": of(EfaGroup, lambda: EfaGroupArgs(vpc_id="vpc-1")),
+    "cluster": of(Cluster, cluster_args),
+    "addons": of(Addons, lambda: AddonsArgs(cluster_name="lab", partition="aws", addons=node_addons(), versions={})),
+    "node-role": of(NodeRole, lambda: NodeRoleArgs(partition="aws", session_manager=False)),
     "karpenter-account": lambda opts: KarpenterAccount("sample", karpenter_account_args(opts), opts),
-    "karpenter-pool": lambda opts: KarpenterPool("sample", karpenter_pool_args(), opts),
-    "pool": lambda opts: NodePool("sample", pool_args(), opts),
-    "spot-pool": lambda opts: SpotPool(
-        "sample", SpotPoolArgs(spot=pool_args(capacity_type="SPOT"), on_demand="training-on-demand"), opts
+    "karpenter-pool": of(KarpenterPool, karpenter_pool_args),
+    "pool": of(NodePool, pool_args),
+    "spot-pool": of(
+        SpotPool, lambda: SpotPoolArgs(spot=pool_args(capacity_type="SPOT"), on_demand="training-on-demand")
     ),
-    "block-pool": lambda opts: BlockPool(
-        "sample",
-        BlockPoolArgs(
+    "block-pool": of(
+        BlockPool,
+        lambda: BlockPoolArgs(
             groups=[
                 pool_args(
                     pool=f"training-{number}",
@@ -136,14 +133,11 @@ SAMPLES: Mapping[str, Make] = {
                 for number, count in ((1, 64), (2, 8))
             ]
         ),
-        opts,
     ),
-    "identity": lambda opts: PodIdentity(
-        "sample", PodIdentityArgs(cluster_name="lab", namespace="training", service_account="sft"), opts
+    "identity": of(
+        PodIdentity, lambda: PodIdentityArgs(cluster_name="lab", namespace="training", service_account="sft")
     ),
-    "people": lambda opts: People(
-        "sample",
-        PeopleArgs(cluster_name="lab", principals={"arn:aws:iam::123456789012:role/ml/ana": ["b", "a"]}),
-        opts,
+    "people": of(
+        People, lambda: PeopleArgs(cluster_name="lab", principals={"arn:aws:iam::123456789012:role/ml/ana": ["b", "a"]})
     ),
 }

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import pulumi
 import pulumi_aws as aws
@@ -16,7 +16,14 @@ Options = pulumi.ResourceOptions
 Make = Callable[[Options], pulumi.Resource]
 CLI = AwsCli(image="aws-cli:2")
 
+Args = TypeVar("Args")
+
 _current: dict[str, pulumi.ProviderResource] = {}
+
+
+def of(component: Callable[[str, Args, Options], pulumi.Resource], args: Callable[[], Args]) -> Make:
+    """One called `sample`; its arguments are made while the program runs, as some are resources."""
+    return lambda opts: component("sample", args(), opts)
 
 
 def done(name: str = "before") -> pulumi.Resource:

@@ -10,7 +10,7 @@ from components.gateway.issuer import Issuer, IssuerArgs
 from components.gateway.page import Page, PageArgs
 from components.gateway.route import PublicRoute, PublicRouteArgs
 from components.gateway.sign_in import SignIn, SignInArgs
-from tests.components.samples.common import Make, done
+from tests.components.samples.common import Make, done, of
 
 
 def sign_in_args(**changes: Any) -> SignInArgs:
@@ -52,14 +52,12 @@ def page_args(**changes: Any) -> PageArgs:
 
 
 SAMPLES: Mapping[str, Make] = {
-    "issuer": lambda opts: Issuer(
-        "sample",
-        IssuerArgs(namespace="gateway", acme=None, common_name="lab CA", after=[done("webhook")]),
-        opts,
+    "issuer": of(
+        Issuer, lambda: IssuerArgs(namespace="gateway", acme=None, common_name="lab CA", after=[done("webhook")])
     ),
-    "gateway": lambda opts: Gateway(
-        "sample",
-        GatewayArgs(
+    "gateway": of(
+        Gateway,
+        lambda: GatewayArgs(
             namespace="gateway",
             routes=["inference"],
             hostnames={"chat": "chat.example.com"},
@@ -67,13 +65,12 @@ SAMPLES: Mapping[str, Make] = {
             issuer=done("issuer"),
             signed_at_once=True,
         ),
-        opts,
     ),
-    "sign-in": lambda opts: SignIn("sample", sign_in_args(), opts),
-    "page": lambda opts: Page("sample", page_args(), opts),
-    "route": lambda opts: PublicRoute(
-        "sample",
-        PublicRouteArgs(
+    "sign-in": of(SignIn, sign_in_args),
+    "page": of(Page, page_args),
+    "route": of(
+        PublicRoute,
+        lambda: PublicRouteArgs(
             service="chat",
             namespace="inference",
             port=8000,
@@ -84,6 +81,5 @@ SAMPLES: Mapping[str, Make] = {
             after=[done("gateway"), done("service")],
             signed_at_once=True,
         ),
-        opts,
     ),
 }

@@ -21,7 +21,7 @@ from components.kubeflow.pipelines_server import Server, ServerArgs, Store
 from components.kubeflow.trial_database import TrialDatabase, TrialDatabaseArgs
 from components.platform.copying import ClientValue, StoreAddress
 from components.platform.rights import AccountArgs
-from tests.components.samples.common import Make, done
+from tests.components.samples.common import Make, done, of
 from tests.components.samples.training import job_args
 
 
@@ -139,10 +139,10 @@ def experiment_args(**changes: Any) -> ExperimentArgs:
 
 
 SAMPLES: Mapping[str, Make] = {
-    "katib": lambda opts: Katib("sample", katib_args(), opts),
-    "katib-account": lambda opts: KatibAccount(
-        "sample",
-        AccountArgs(
+    "katib": of(Katib, katib_args),
+    "katib-account": of(
+        KatibAccount,
+        lambda: AccountArgs(
             account="katib",
             namespace="kubeflow",
             everywhere=cluster_rules("hook"),
@@ -151,11 +151,10 @@ SAMPLES: Mapping[str, Make] = {
                 "trials": ("training", trials_rules()),
             },
         ),
-        opts,
     ),
-    "trial-database": lambda opts: TrialDatabase(
-        "sample",
-        TrialDatabaseArgs(
+    "trial-database": of(
+        TrialDatabase,
+        lambda: TrialDatabaseArgs(
             namespace="kubeflow",
             password=pulumi.Output.secret("hush"),
             storage_class="block",
@@ -163,25 +162,19 @@ SAMPLES: Mapping[str, Make] = {
             image="mysql:8",
             manager_image="manager:1",
         ),
-        opts,
     ),
-    "argo": lambda opts: Argo("sample", argo_args(), opts),
-    "pipelines": lambda opts: Pipelines("sample", pipelines_args(), opts),
+    "argo": of(Argo, argo_args),
+    "pipelines": of(Pipelines, pipelines_args),
     "pipelines-server": lambda opts: pipelines_server(opts),
     "pipelines-metadata": lambda opts: pipelines_metadata(opts),
-    "pipelines-account": lambda opts: PipelinesAccount(
-        "sample",
-        AccountArgs(account="steps", namespace="pipelines", within={"": ("training", runner_rules(["keys"]))}),
-        opts,
+    "pipelines-account": of(
+        PipelinesAccount,
+        lambda: AccountArgs(account="steps", namespace="pipelines", within={"": ("training", runner_rules(["keys"]))}),
     ),
-    "pipeline-run": lambda opts: PipelineRun(
-        "sample",
-        PipelineRunArgs(job=job_args(), namespace="pipelines"),
-        opts,
-    ),
-    "pipeline-upload": lambda opts: PipelineUpload(
-        "sample",
-        PipelineUploadArgs(
+    "pipeline-run": of(PipelineRun, lambda: PipelineRunArgs(job=job_args(), namespace="pipelines")),
+    "pipeline-upload": of(
+        PipelineUpload,
+        lambda: PipelineUploadArgs(
             pipeline="pretraining",
             version="4f2a91c-1",
             content="pipelineInfo: {name: pretraining}\n",
@@ -191,7 +184,6 @@ SAMPLES: Mapping[str, Make] = {
             files={"upload.py": "import steps"},
             server=done(),
         ),
-        opts,
     ),
-    "experiment": lambda opts: Experiment("sample", experiment_args(), opts),
+    "experiment": of(Experiment, experiment_args),
 }

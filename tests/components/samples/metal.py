@@ -14,7 +14,7 @@ from components.metal.pool import Overseer, Pool, PoolArgs
 from components.metal.sensors import Controller, Sensors, SensorsArgs
 from components.platform.taints import Taint
 from components.storage.aws_cli import AwsCli
-from tests.components.samples.common import Make, done
+from tests.components.samples.common import Make, done, of
 
 LOGIN = Login(user="ops", port=2222, private_key="-----BEGIN OPENSSH PRIVATE KEY-----")
 HOST_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"
@@ -99,18 +99,14 @@ def etcd_snapshots_args(**changes: Any) -> EtcdSnapshotsArgs:
 
 
 SAMPLES: Mapping[str, Make] = {
-    "host": lambda opts: Host("sample", host_args(), opts),
-    "machines": lambda opts: Pool("sample", machines_args(), opts),
-    "credentials": lambda opts: Credentials(
-        "sample",
-        CredentialsArgs(login=LOGIN, address="10.20.0.11", host_key=HOST_KEY, after=[done()]),
-        opts,
+    "host": of(Host, host_args),
+    "machines": of(Pool, machines_args),
+    "credentials": of(
+        Credentials, lambda: CredentialsArgs(login=LOGIN, address="10.20.0.11", host_key=HOST_KEY, after=[done()])
     ),
-    "local-volumes": lambda opts: LocalVolumes("sample", LocalVolumesArgs(provisioner=done()), opts),
-    "etcd-snapshots": lambda opts: EtcdSnapshots("sample", etcd_snapshots_args(), opts),
-    "ceph": lambda opts: Ceph("sample", ceph_args(), opts),
-    "store-key": lambda opts: StoreKey(
-        "sample", StoreKeyArgs(namespace="training", key_id="AKIAEXAMPLE", key="not-a-secret"), opts
-    ),
-    "sensors": lambda opts: Sensors("sample", sensors_args(), opts),
+    "local-volumes": of(LocalVolumes, lambda: LocalVolumesArgs(provisioner=done())),
+    "etcd-snapshots": of(EtcdSnapshots, etcd_snapshots_args),
+    "ceph": of(Ceph, ceph_args),
+    "store-key": of(StoreKey, lambda: StoreKeyArgs(namespace="training", key_id="AKIAEXAMPLE", key="not-a-secret")),
+    "sensors": of(Sensors, sensors_args),
 }

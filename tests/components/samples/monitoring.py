@@ -12,7 +12,7 @@ from components.monitoring.stack import MonitoringStack, MonitoringStackArgs
 from components.monitoring.stack_values import Prometheus, Request, Requests
 from components.platform.charts import ChartSource
 from monitoring.dashboards.model import Dashboard
-from tests.components.samples.common import Make, done
+from tests.components.samples.common import Make, done, of
 
 BOARD = Dashboard(uid="gpucluster-heat", title="Heat", description="How warm.", sections=())
 
@@ -53,9 +53,9 @@ def monitoring_args(**changes: Any) -> MonitoringStackArgs:
 
 
 SAMPLES: Mapping[str, Make] = {
-    "monitors": lambda opts: Monitors(
-        "sample",
-        MonitorsArgs(
+    "monitors": of(
+        Monitors,
+        lambda: MonitorsArgs(
             targets=[
                 Target(name="scheduler", namespace="gangs", labels={"app": "scheduler"}),
                 Target(name="files", namespace="monitoring", machines=["10.0.0.1:9292", "10.0.0.2:9292"]),
@@ -63,19 +63,17 @@ SAMPLES: Mapping[str, Make] = {
             every_s=45,
             after=done(),
         ),
-        opts,
     ),
-    "rules": lambda opts: Rules(
-        "sample",
-        RulesArgs(
+    "rules": of(
+        Rules,
+        lambda: RulesArgs(
             namespace="monitoring",
             recording=[{"name": "seen", "rules": [{"record": "gpucluster:node:seen", "expr": "up"}]}],
             alerts=[{"name": "told", "interval": "30s", "rules": [{"alert": "Gone", "expr": "up == 0"}]}],
             after=done(),
         ),
-        opts,
     ),
-    "monitoring-stack": lambda opts: MonitoringStack("sample", monitoring_args(), opts),
-    "isolation": lambda opts: Isolation("sample", isolation_args(), opts),
-    "dashboards": lambda opts: Dashboards("sample", DashboardsArgs(namespace="monitoring", boards=[BOARD]), opts),
+    "monitoring-stack": of(MonitoringStack, monitoring_args),
+    "isolation": of(Isolation, isolation_args),
+    "dashboards": of(Dashboards, lambda: DashboardsArgs(namespace="monitoring", boards=[BOARD])),
 }

@@ -36,7 +36,7 @@ from components.platform.teams import Teams, TeamsArgs, TeamSpec
 from components.platform.training_operator import TrainingOperator, TrainingOperatorArgs
 from components.platform.training_operator_rbac import OperatorAccount, cluster_rules, jobs_rules, namespace_rules
 from components.platform.volumes_end import VolumesEnd, VolumesEndArgs
-from tests.components.samples.common import Make, done
+from tests.components.samples.common import Make, done, of
 
 FILE = Fetched(url="https://crds/a.yaml", sha256="cd" * 32, image="alpine:1")
 
@@ -54,20 +54,19 @@ def external_secret_args(**changes: Any) -> ExternalSecretArgs:
 
 
 SAMPLES: Mapping[str, Make] = {
-    "namespaces": lambda opts: Namespaces(
-        "sample",
-        NamespacesArgs(
+    "namespaces": of(
+        Namespaces,
+        lambda: NamespacesArgs(
             namespaces=[NamespaceSpec(name="training", pod_security="privileged", gpus={"inference": 2}, limits=True)]
         ),
-        opts,
     ),
     "sandbox": lambda opts: Sandbox("sample", opts),
     "pinned-memory": lambda opts: PinnedMemory("sample", opts),
     "priorities": lambda opts: Priorities("sample", opts),
     "team-rights": lambda opts: TeamRights("sample", opts),
-    "teams": lambda opts: Teams(
-        "sample",
-        TeamsArgs(
+    "teams": of(
+        Teams,
+        lambda: TeamsArgs(
             teams=[
                 TeamSpec(
                     name="vision",
@@ -81,42 +80,35 @@ SAMPLES: Mapping[str, Make] = {
             ],
             roles={"viewer": "look", "operator": "operate"},
         ),
-        opts,
     ),
-    "chart": lambda opts: Chart(
-        "sample",
-        ChartArgs(
+    "chart": of(
+        Chart,
+        lambda: ChartArgs(
             source=ChartSource(name="volcano", version="1.2.3", repository="https://charts"), namespace="volcano"
         ),
-        opts,
     ),
-    "queues": lambda opts: Queues(
-        "sample",
-        QueuesArgs(queues=[QueueSpec(name="research", weight=4, gpus=8, reclaimable=False)], scheduler=done()),
-        opts,
+    "queues": of(
+        Queues,
+        lambda: QueuesArgs(queues=[QueueSpec(name="research", weight=4, gpus=8, reclaimable=False)], scheduler=done()),
     ),
-    "hyper-nodes": lambda opts: HyperNodes(
-        "sample",
-        HyperNodesArgs(
+    "hyper-nodes": of(
+        HyperNodes,
+        lambda: HyperNodesArgs(
             nodes=[
                 HyperNodeSpec(name="leaf-r0-01", tier=1, members=["dgx-01", "dgx-02"]),
                 HyperNodeSpec(name="spine-01", tier=2, members=["leaf-r0-01"]),
             ],
             scheduler=done(),
         ),
-        opts,
     ),
-    "crds": lambda opts: Crds(
-        "sample", CrdsArgs(files=[FILE], crds=["a.b"], namespace="kubeflow", image="kubectl:1"), opts
+    "crds": of(Crds, lambda: CrdsArgs(files=[FILE], crds=["a.b"], namespace="kubeflow", image="kubectl:1")),
+    "gang-admission": of(
+        GangAdmission,
+        lambda: GangAdmissionArgs(namespace="volcano-system", image="kubectl:1", revision="1", scheduler=done()),
     ),
-    "gang-admission": lambda opts: GangAdmission(
-        "sample",
-        GangAdmissionArgs(namespace="volcano-system", image="kubectl:1", revision="1", scheduler=done()),
-        opts,
-    ),
-    "gpu-checks": lambda opts: GpuChecks(
-        "sample",
-        GpuChecksArgs(
+    "gpu-checks": of(
+        GpuChecks,
+        lambda: GpuChecksArgs(
             namespace="gpu-operator",
             pool="training",
             gpu_product="NVIDIA-H100-80GB-HBM3",
@@ -127,24 +119,23 @@ SAMPLES: Mapping[str, Make] = {
             revision="v1.2.3",
             after=[done()],
         ),
-        opts,
     ),
-    "gpu-operator-crds": lambda opts: GpuOperatorCrds(
-        "sample", GpuOperatorCrdsArgs(namespace="gpu-operator", image="operator:1", after=done()), opts
+    "gpu-operator-crds": of(
+        GpuOperatorCrds, lambda: GpuOperatorCrdsArgs(namespace="gpu-operator", image="operator:1", after=done())
     ),
-    "gpu-counters": lambda opts: GpuCounters(
-        "sample", GpuCountersArgs(namespace="gpu-operator", csv="DCGM_FI_DEV_GPU_TEMP, gauge, Temperature.\n"), opts
+    "gpu-counters": of(
+        GpuCounters,
+        lambda: GpuCountersArgs(namespace="gpu-operator", csv="DCGM_FI_DEV_GPU_TEMP, gauge, Temperature.\n"),
     ),
-    "gpu-readiness": lambda opts: GpuReadiness(
-        "sample",
-        GpuReadinessArgs(
+    "gpu-readiness": of(
+        GpuReadiness,
+        lambda: GpuReadinessArgs(
             namespace="gpu-operator", image="kubectl:1", gpu_nodes=True, revision="v1.2.3", operator=done()
         ),
-        opts,
     ),
-    "operator": lambda opts: TrainingOperator(
-        "sample",
-        TrainingOperatorArgs(
+    "operator": of(
+        TrainingOperator,
+        lambda: TrainingOperatorArgs(
             version="v1.2.3",
             crd_sha256="ab" * 32,
             image="operator:1",
@@ -154,11 +145,10 @@ SAMPLES: Mapping[str, Make] = {
             jobs="training",
             scheduler=done(),
         ),
-        opts,
     ),
-    "network-rules": lambda opts: NetworkRules(
-        "sample",
-        NetworkRulesArgs(
+    "network-rules": of(
+        NetworkRules,
+        lambda: NetworkRulesArgs(
             rules={
                 "training": [
                     DENY,
@@ -177,11 +167,10 @@ SAMPLES: Mapping[str, Make] = {
             },
             names={"training": "training-there"},
         ),
-        opts,
     ),
-    "operator-account": lambda opts: OperatorAccount(
-        "sample",
-        AccountArgs(
+    "operator-account": of(
+        OperatorAccount,
+        lambda: AccountArgs(
             account="operator",
             namespace="kubeflow",
             everywhere=cluster_rules("validator"),
@@ -190,35 +179,33 @@ SAMPLES: Mapping[str, Make] = {
                 "jobs": ("training", jobs_rules()),
             },
         ),
-        opts,
     ),
-    "secret-store": lambda opts: SecretStore(
-        "sample",
-        SecretStoreArgs(namespace="inference", provider={"aws": {"region": "us-east-2"}}, after=done("controller")),
-        opts,
+    "secret-store": of(
+        SecretStore,
+        lambda: SecretStoreArgs(
+            namespace="inference", provider={"aws": {"region": "us-east-2"}}, after=done("controller")
+        ),
     ),
-    "image-signatures": lambda opts: ImageSignatures(
-        "sample",
-        ImageSignaturesArgs(
+    "image-signatures": of(
+        ImageSignatures,
+        lambda: ImageSignaturesArgs(
             namespaces=["inference", "training"],
             signer=Signer(issuer="https://token.actions.githubusercontent.com", identity="me@example.com"),
             timeout_seconds=20,
             providers=["amazon"],
             after=done("controller"),
         ),
-        opts,
     ),
-    "external-secret": lambda opts: ExternalSecret("sample", external_secret_args(), opts),
-    "volumes-end": lambda opts: VolumesEnd(
-        "sample",
-        VolumesEndArgs(
+    "external-secret": of(ExternalSecret, external_secret_args),
+    "volumes-end": of(
+        VolumesEnd,
+        lambda: VolumesEndArgs(
             image="python:3.13", files={"volumes_end.py": "import publish"}, after=[done("driver"), done("cluster")]
         ),
-        opts,
     ),
-    "mpi-operator": lambda opts: MpiOperator(
-        "sample",
-        OperatorArgs(
+    "mpi-operator": of(
+        MpiOperator,
+        lambda: OperatorArgs(
             version="v0.8.0",
             crd_sha256="ab" * 32,
             image="mpi-operator:0.8",
@@ -228,11 +215,10 @@ SAMPLES: Mapping[str, Make] = {
             jobs="training",
             scheduler=done(),
         ),
-        opts,
     ),
-    "snapshot-controller": lambda opts: SnapshotController(
-        "sample",
-        SnapshotControllerArgs(
+    "snapshot-controller": of(
+        SnapshotController,
+        lambda: SnapshotControllerArgs(
             version="v8.6.0",
             crds={"volumesnapshots": "ab" * 32, "volumesnapshotclasses": "cd" * 32},
             image="snapshot-controller:8",
@@ -241,6 +227,5 @@ SAMPLES: Mapping[str, Make] = {
             namespace="kube-system",
             after=done(),
         ),
-        opts,
     ),
 }

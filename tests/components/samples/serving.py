@@ -18,7 +18,7 @@ from components.serving.placement import Placement
 from components.serving.smoke import SmokeRequest, SmokeRequestArgs, questions
 from components.serving.tokens import SecretKey, Tokens, TokensArgs
 from components.serving.triton import TritonServer, TritonServerArgs
-from tests.components.samples.common import Make, done
+from tests.components.samples.common import Make, done, of
 
 SCALING = Scaling(least=1, most=3, targets={"waiting": "5"}, up_seconds=120, down_seconds=300)
 
@@ -122,20 +122,17 @@ def service_args(**changes: Any) -> InferenceServiceArgs:
 
 
 SAMPLES: Mapping[str, Make] = {
-    "hub": lambda opts: HubCopy("sample", hub_args(), opts),
-    "smoke": lambda opts: SmokeRequest("sample", smoke_args(), opts),
-    "triton": lambda opts: TritonServer("sample", triton_args(), opts),
-    "service": lambda opts: InferenceService("sample", service_args(), opts),
-    "tokens": lambda opts: Tokens(
-        "sample", TokensArgs(namespace="inference", values={"hf": pulumi.Output.secret("hush")}), opts
-    ),
-    "service-keys": lambda opts: ServiceKeys(
-        "sample",
-        ServiceKeysArgs(
+    "hub": of(HubCopy, hub_args),
+    "smoke": of(SmokeRequest, smoke_args),
+    "triton": of(TritonServer, triton_args),
+    "service": of(InferenceService, service_args),
+    "tokens": of(Tokens, lambda: TokensArgs(namespace="inference", values={"hf": pulumi.Output.secret("hush")})),
+    "service-keys": of(
+        ServiceKeys,
+        lambda: ServiceKeysArgs(
             service="llama",
             namespace="inference",
             keys=[pulumi.Output.secret("old-key"), pulumi.Output.secret("new-key")],
         ),
-        opts,
     ),
 }

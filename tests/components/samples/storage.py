@@ -10,7 +10,7 @@ from components.storage.mounted_claims import MountedClaims, MountedClaimsArgs
 from components.storage.nfs_claims import NfsClaims, NfsClaimsArgs
 from components.storage.snapshots import OwnFiles, OwnFilesArgs, Snapshot, SnapshotArgs
 from components.storage.staged import Staged, StagedArgs
-from tests.components.samples.common import CLI, Make, done
+from tests.components.samples.common import CLI, Make, done, of
 
 
 def claims_args(claims: Sequence[ClaimSpec]) -> LustreClaimsArgs:
@@ -42,25 +42,22 @@ def weights_args(source: str = "s3://models/llama") -> StagedArgs:
 
 
 SAMPLES: Mapping[str, Make] = {
-    "home-claims": lambda opts: HomeClaims(
-        "sample",
-        HomeClaimsArgs(
+    "home-claims": of(
+        HomeClaims,
+        lambda: HomeClaimsArgs(
             csi_driver="efs.csi.aws.com",
             handles={"training": "fs-1::fsap-1", "team-a": "fs-1::fsap-2"},
             claims=[ClaimSpec(name="home", namespace="team-a", namespace_ref="team-a-there")],
             driver=done(),
         ),
-        opts,
     ),
-    "claims": lambda opts: LustreClaims(
-        "sample",
-        claims_args([ClaimSpec(name="data", namespace="training", namespace_ref="training")]),
-        opts,
+    "claims": of(
+        LustreClaims, lambda: claims_args([ClaimSpec(name="data", namespace="training", namespace_ref="training")])
     ),
-    "weights": lambda opts: Staged("sample", weights_args(), opts),
-    "ceph-claims": lambda opts: CephClaims(
-        "sample",
-        CephClaimsArgs(
+    "weights": of(Staged, weights_args),
+    "ceph-claims": of(
+        CephClaims,
+        lambda: CephClaimsArgs(
             driver="rook-ceph.cephfs.csi.ceph.com",
             namespace="rook-ceph",
             filesystem="files",
@@ -69,16 +66,14 @@ SAMPLES: Mapping[str, Make] = {
             claims=[ClaimSpec(name="data", namespace="training", namespace_ref="training")],
             after=[done()],
         ),
-        opts,
     ),
-    "own-files": lambda opts: OwnFiles(
-        "sample",
-        OwnFilesArgs(name="dataset-chats", namespace="training", storage_class="ceph-filesystem", gib=103),
-        opts,
+    "own-files": of(
+        OwnFiles,
+        lambda: OwnFilesArgs(name="dataset-chats", namespace="training", storage_class="ceph-filesystem", gib=103),
     ),
-    "snapshot": lambda opts: Snapshot(
-        "sample",
-        SnapshotArgs(
+    "snapshot": of(
+        Snapshot,
+        lambda: SnapshotArgs(
             name="dataset-chats-1234abcd",
             namespace="training",
             of="dataset-chats",
@@ -88,25 +83,22 @@ SAMPLES: Mapping[str, Make] = {
             labels={"gpucluster/dataset": "chats"},
             after=[done()],
         ),
-        opts,
     ),
-    "nfs-claims": lambda opts: NfsClaims(
-        "sample",
-        NfsClaimsArgs(
+    "nfs-claims": of(
+        NfsClaims,
+        lambda: NfsClaimsArgs(
             server="10.20.0.41",
             root="/srv/home",
             claims=[ClaimSpec(name="home", namespace="team-a", namespace_ref="team-a-there")],
             after=[done()],
         ),
-        opts,
     ),
-    "mounted-claims": lambda opts: MountedClaims(
-        "sample",
-        MountedClaimsArgs(
+    "mounted-claims": of(
+        MountedClaims,
+        lambda: MountedClaimsArgs(
             path="/mnt/shared",
             capacity_gib=5000,
             claims=[ClaimSpec(name="data", namespace="training", namespace_ref="training")],
         ),
-        opts,
     ),
 }

@@ -10,7 +10,7 @@ from components.tracking.backup import TrackingBackup, TrackingBackupArgs
 from components.tracking.database import TrackingDatabase, TrackingDatabaseArgs
 from components.tracking.key import TrackingKey, TrackingKeyArgs
 from components.tracking.mlflow import Mlflow, MlflowArgs
-from tests.components.samples.common import Make, done
+from tests.components.samples.common import Make, done, of
 
 
 def mlflow_args(pages: Sequence[str] = (), client: Mapping[str, ClientValue] | None = None) -> MlflowArgs:
@@ -29,9 +29,9 @@ def mlflow_args(pages: Sequence[str] = (), client: Mapping[str, ClientValue] | N
 
 
 SAMPLES: Mapping[str, Make] = {
-    "tracking-database": lambda opts: TrackingDatabase(
-        "sample",
-        TrackingDatabaseArgs(
+    "tracking-database": of(
+        TrackingDatabase,
+        lambda: TrackingDatabaseArgs(
             namespace="tracking",
             password=pulumi.Output.secret("hush"),
             storage_class="block",
@@ -40,13 +40,12 @@ SAMPLES: Mapping[str, Make] = {
             millicores=250,
             memory_mib=512,
         ),
-        opts,
     ),
-    "mlflow": lambda opts: Mlflow("sample", mlflow_args(), opts),
-    "tracking-key": lambda opts: TrackingKey("sample", TrackingKeyArgs(namespace="training", key="hush"), opts),
-    "tracking-backup": lambda opts: TrackingBackup(
-        "sample",
-        TrackingBackupArgs(
+    "mlflow": of(Mlflow, mlflow_args),
+    "tracking-key": of(TrackingKey, lambda: TrackingKeyArgs(namespace="training", key="hush")),
+    "tracking-backup": of(
+        TrackingBackup,
+        lambda: TrackingBackupArgs(
             namespace="tracking",
             image="postgres:17",
             copier=AwsCli(image="aws:2"),
@@ -56,6 +55,5 @@ SAMPLES: Mapping[str, Make] = {
             every_seconds=6 * 3600,
             database=done(),
         ),
-        opts,
     ),
 }

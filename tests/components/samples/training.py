@@ -14,7 +14,7 @@ from components.training.gates import Gate
 from components.training.job import RunData, TrainingJob, TrainingJobArgs
 from components.training.run_monitor import RunMonitor, RunMonitorArgs
 from components.training.run_watch import RunWatch, RunWatchArgs
-from tests.components.samples.common import CLI, Make, done
+from tests.components.samples.common import CLI, Make, done, of
 
 SHAPE = PodShape(gpus=1, cpu_millicores=14000, memory_mib=200_000, shm_mib=65_536, network=efa_network(1))
 
@@ -120,12 +120,12 @@ def gate_args(**changes: Any) -> GateArgs:
 
 
 SAMPLES: Mapping[str, Make] = {
-    "job": lambda opts: TrainingJob("sample", job_args(), opts),
-    "backup": lambda opts: Backup("sample", backup_args(), opts),
-    "gate": lambda opts: Gate("sample", gate_args(after=[done()]), opts),
-    "history-of-gate": lambda opts: GateHistory(
-        "sample",
-        GateHistoryArgs(
+    "job": of(TrainingJob, job_args),
+    "backup": of(Backup, backup_args),
+    "gate": of(Gate, lambda: gate_args(after=[done()])),
+    "history-of-gate": of(
+        GateHistory,
+        lambda: GateHistoryArgs(
             pool="training",
             namespace="training",
             config_map="gate-training-verdicts",
@@ -135,21 +135,19 @@ SAMPLES: Mapping[str, Make] = {
             uri="s3://bucket/gates/training",
             after=done(),
         ),
-        opts,
     ),
-    "run-watch": lambda opts: RunWatch(
-        "sample",
-        RunWatchArgs(
+    "run-watch": of(
+        RunWatch,
+        lambda: RunWatchArgs(
             namespace="training",
             image="python:3.13",
             files={"watch.py": "import ends"},
             table="{}",
             after=[done()],
         ),
-        opts,
     ),
-    "follow-up": lambda opts: FollowUp("sample", follow_up_args(), opts),
-    "train-job": lambda opts: TrainingJob("sample", job_args(api="v2"), opts),
-    "mpi-job": lambda opts: TrainingJob("sample", job_args(launcher="mpi", data=None), opts),
-    "run-monitor": lambda opts: RunMonitor("sample", RunMonitorArgs(namespace="training", monitors=done()), opts),
+    "follow-up": of(FollowUp, follow_up_args),
+    "train-job": of(TrainingJob, lambda: job_args(api="v2")),
+    "mpi-job": of(TrainingJob, lambda: job_args(launcher="mpi", data=None)),
+    "run-monitor": of(RunMonitor, lambda: RunMonitorArgs(namespace="training", monitors=done())),
 }
