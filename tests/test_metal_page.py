@@ -7,11 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from planner.plan import plan
 from rehearsed.machines import SECRETS, SERVERS
-from settings.load import from_sections
 from tests.graph.stackfiles import ROOT, stack_config
-from tests.planner.stacks import TODAY
+from tests.planner.stacks import metal_plan_of
 from tests.stacks.ceph_stack import with_ceph
 from tests.stacks.lustre_stack import with_lustre
 from tests.stacks.test_metal_home import with_home
@@ -79,5 +77,4 @@ def test_a_fragment_is_a_part_of_the_shipped_stack_that_plans(block: str) -> Non
     prefixed = read if all(key.startswith("gpucluster:") for key in read) else {"gpucluster:inventory": read}
     takes = next((make for key, make in STACKS.items() if re.search(rf"^ +{key}:", block, re.MULTILINE)), None)
     whole = laid(prefixed, takes() if takes else stack_config("metal"))
-    sections = {key.partition(":")[2]: value for key, value in whole.items() if key.startswith("gpucluster:")}
-    assert [each.sentence for each in plan(from_sections(sections), today=TODAY).errors] == []
+    assert [each.sentence for each in metal_plan_of(whole).errors] == []

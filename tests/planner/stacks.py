@@ -11,6 +11,7 @@ import yaml
 
 from catalogue.tables import SHIPPED
 from catalogue.whole import Catalogue
+from planner.findings import Finding
 from planner.metal_types import MetalPlan
 from planner.plan import AwsPlan, Plan, plan
 from planner.reliability.checkpoints import Saving
@@ -28,7 +29,11 @@ def sections(stack: str = "dev") -> dict[str, Any]:
 
 @cache
 def _sections(stack: str) -> dict[str, Any]:
-    config = yaml.safe_load((ROOT / f"Pulumi.{stack}.yaml").read_text(encoding="utf-8"))["config"]
+    return sections_in(yaml.safe_load((ROOT / f"Pulumi.{stack}.yaml").read_text(encoding="utf-8"))["config"])
+
+
+def sections_in(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The sections of a stack's configuration."""
     return {key.partition(":")[2]: value for key, value in config.items() if key.startswith("gpucluster:")}
 
 
@@ -74,6 +79,30 @@ def planned_metal(
     found = changed("metal", {**({"inventory": None} if unsaid else {}), **(changes or {})})
     assert isinstance(found, MetalSettings)
     return plan(found, catalogue=catalogue, today=today)
+
+
+def plan_of(config: Mapping[str, Any], *, today: date = TODAY) -> AwsPlan:
+    """The plan of a configuration on AWS."""
+    found = plan(from_sections(sections_in(config)), today=today)
+    assert isinstance(found, AwsPlan)
+    return found
+
+
+def metal_plan_of(config: Mapping[str, Any]) -> MetalPlan:
+    """The plan of a configuration on metal."""
+    found = plan(from_sections(sections_in(config)), today=TODAY)
+    assert isinstance(found, MetalPlan)
+    return found
+
+
+def about(rule: str, plan_: Plan) -> list[Finding]:
+    """What one rule finds."""
+    return [finding for finding in plan_.findings if finding.rule == rule]
+
+
+def told(rule: str, plan_: Plan) -> list[str]:
+    """The same as paths and sentences."""
+    return [f"{finding.path}: {finding.sentence}" for finding in about(rule, plan_)]
 
 
 def rules(plan_: Plan) -> list[str]:

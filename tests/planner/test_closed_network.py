@@ -8,7 +8,7 @@ from planner.plan import plan as plan_of
 from planner.types import AwsPlan
 from settings.load import from_sections
 from settings.model import AwsSettings
-from tests.planner.stacks import TODAY, planned, rules, sections
+from tests.planner.stacks import TODAY, planned, rules, sections, told
 
 INSIDE = ["ec2", "ecr.api", "ecr.dkr", "sts", "eks-auth", "logs"]
 OWN = "123456789012.dkr.ecr.us-east-2.amazonaws.com/ml/image:1"
@@ -164,10 +164,6 @@ def supply(registry: str = REGISTRY, credentials: dict[str, str] | None = None) 
     return {"registry": registry, "cache": {"credentials": CREDENTIALS if credentials is None else credentials}}
 
 
-def said(plan: AwsPlan, rule: str) -> list[str]:
-    return [f"{each.path}: {each.sentence}" for each in plan.findings if each.rule == rule]
-
-
 @pytest.mark.parametrize(
     ("wanted", "rule", "words"),
     [
@@ -185,13 +181,13 @@ def said(plan: AwsPlan, rule: str) -> list[str]:
 )
 def test_what_ecr_would_refuse_is_refused_before(wanted: dict[str, Any], rule: str, words: str) -> None:
     plan = planned(changes={"supply": wanted})
-    assert any(words in each for each in said(plan, rule))
+    assert any(words in each for each in told(rule, plan))
     assert rule in {each.rule for each in plan.errors}
 
 
 def test_what_ecr_cannot_fetch_is_named_and_stays_at_its_makers() -> None:
     plan = planned(changes={"supply": supply()})
-    (sentence,) = said(plan, "image-not-cached")
+    (sentence,) = told("image-not-cached", plan)
     assert "nvcr.io" in sentence
     assert "quay.io" not in sentence
     assert not {each.rule for each in plan.errors} & {"cache-registry", "cache-credential"}

@@ -8,7 +8,7 @@ import pytest
 from planner.findings import Severity
 from planner.types import AwsPlan
 from settings.errors import SettingsError
-from tests.planner.stacks import planned, rules
+from tests.planner.stacks import planned, rules, told
 
 SCALED: Mapping[str, Any] = {
     "pools.2.instanceType": "g6.2xlarge",
@@ -25,10 +25,6 @@ SCALED: Mapping[str, Any] = {
 
 def scaled(**karpenter: Any) -> AwsPlan:
     return planned("dev", {**SCALED, "pools.2.karpenter": {**SCALED["pools.2.karpenter"], **karpenter}})
-
-
-def of_rule(plan: AwsPlan, rule: str) -> list[str]:
-    return [f"{each.path}: {each.sentence}" for each in plan.findings if each.rule == rule]
 
 
 def test_a_pool_counts_with_all_the_nodes_that_it_may_have() -> None:
@@ -77,10 +73,10 @@ def test_a_plan_of_it_stands() -> None:
 
 def test_gangs_stay_in_node_groups() -> None:
     plan = planned("dev", {"pools.1.count": 0, "pools.1.karpenter": {"maxCount": 2}})
-    (said,) = of_rule(plan, "scaled-pool-serves")
+    (said,) = told("scaled-pool-serves", plan)
     assert said.startswith("gpucluster:pools[1].role: ")
     assert "a gang starts once all of its nodes stand close together" in said
-    assert of_rule(scaled(), "scaled-pool-serves") == []
+    assert told("scaled-pool-serves", scaled()) == []
 
 
 @pytest.mark.parametrize(
@@ -94,42 +90,42 @@ def test_gangs_stay_in_node_groups() -> None:
     ],
 )
 def test_every_type_has_what_pods_are_planned_for(type_: str, why: str) -> None:
-    (said,) = of_rule(scaled(instanceTypes=["g6.4xlarge", type_]), "scaled-types-equal")
+    (said,) = told("scaled-types-equal", scaled(instanceTypes=["g6.4xlarge", type_]))
     assert said.startswith("gpucluster:pools[2].karpenter.instanceTypes[1]: ")
     assert why in said
 
 
 def test_equal_types_are_taken() -> None:
-    assert of_rule(scaled(instanceTypes=["g6.4xlarge", "g6.8xlarge", "g6.16xlarge"]), "scaled-types-equal") == []
+    assert told("scaled-types-equal", scaled(instanceTypes=["g6.4xlarge", "g6.8xlarge", "g6.16xlarge"])) == []
 
 
 def test_gpus_that_are_shared_are_refused() -> None:
-    (said,) = of_rule(planned("dev", {**SCALED, "pools.2.timeSlices": 2}), "scaled-gpus-whole")
+    (said,) = told("scaled-gpus-whole", planned("dev", {**SCALED, "pools.2.timeSlices": 2}))
     assert said.startswith("gpucluster:pools[2].timeSlices: ")
-    assert of_rule(scaled(), "scaled-gpus-whole") == []
+    assert told("scaled-gpus-whole", scaled()) == []
 
 
 def test_a_closed_network_is_refused() -> None:
-    (said,) = of_rule(planned("dev", {**SCALED, "platform.network.nat": "none"}), "scaled-needs-a-way-out")
+    (said,) = told("scaled-needs-a-way-out", planned("dev", {**SCALED, "platform.network.nat": "none"}))
     assert said.startswith("gpucluster:pools[2].karpenter: Karpenter asks IAM")
-    assert of_rule(scaled(), "scaled-needs-a-way-out") == []
+    assert told("scaled-needs-a-way-out", scaled()) == []
 
 
 def test_one_offer_on_spot_is_warned_of() -> None:
     alone = scaled(capacities=["spot"], instanceTypes=[])
-    (said,) = of_rule(alone, "scaled-spot-alone")
+    (said,) = told("scaled-spot-alone", alone)
     assert "pods of inference wait while EC2 has no spot g6.2xlarge" in said
-    assert of_rule(scaled(capacities=["spot"]), "scaled-spot-alone") == []
-    assert of_rule(scaled(instanceTypes=[]), "scaled-spot-alone") == []
+    assert told("scaled-spot-alone", scaled(capacities=["spot"])) == []
+    assert told("scaled-spot-alone", scaled(instanceTypes=[])) == []
 
 
 def test_off_hours_do_not_reach_its_nodes() -> None:
     plan = planned("dev", {**SCALED, "keeper": {"offHours": {"timeZone": "UTC"}}})
-    (said,) = of_rule(plan, "scaled-off-hours")
+    (said,) = told("scaled-off-hours", plan)
     assert said.startswith("gpucluster:pools[2].karpenter: off hours empty node groups")
     assert plan.keeper is not None
     assert "inference" not in plan.keeper.gpu_pools
-    assert of_rule(scaled(), "scaled-off-hours") == []
+    assert told("scaled-off-hours", scaled()) == []
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from planner.findings import Severity
 from planner.keeper import KeptSpot
 from planner.types import AwsPlan
 from settings.errors import SettingsError
-from tests.planner.stacks import planned
+from tests.planner.stacks import planned, told
 
 SPOT: Mapping[str, Any] = {
     "pools.2.instanceType": "g6.2xlarge",
@@ -25,16 +25,12 @@ def spot(changes: Mapping[str, Any] | None = None, **said: Any) -> AwsPlan:
     return planned("dev", {**SPOT, "pools.2.spot": {**SPOT["pools.2.spot"], **said}, **(changes or {})})
 
 
-def of_rule(plan: AwsPlan, rule: str) -> list[str]:
-    return [f"{each.path}: {each.sentence}" for each in plan.findings if each.rule == rule]
-
-
 def test_a_plan_of_it_stands_and_asks_for_no_node_by_itself() -> None:
     plan = spot()
     assert [str(each) for each in plan.findings if each.severity is Severity.ERROR] == []
     pool = plan.pools["inference"]
     assert (pool.count, pool.nodes_now, pool.falls_back) == (2, 0, True)
-    assert of_rule(plan, "keeper-idle") == [], "there is something to keep"
+    assert told("keeper-idle", plan) == [], "there is something to keep"
 
 
 def test_further_types_alone_change_nothing_else() -> None:
@@ -82,31 +78,31 @@ def test_the_keeper_has_both_groups_of_which_one_sleeps_empty() -> None:
 
 
 def test_nobody_to_ask_is_refused() -> None:
-    (said,) = of_rule(spot({"keeper": None}), "spot-fallback-kept")
+    (said,) = told("spot-fallback-kept", spot({"keeper": None}))
     assert said.startswith("gpucluster:pools[2].spot.onDemandMinutes: nothing asks")
-    assert of_rule(spot(), "spot-fallback-kept") == []
+    assert told("spot-fallback-kept", spot()) == []
 
 
 def test_types_are_equal_and_of_one_kind_over_efa() -> None:
-    (said,) = of_rule(spot(instanceTypes=["g6.4xlarge", "g5.4xlarge"]), "spot-types-equal")
+    (said,) = told("spot-types-equal", spot(instanceTypes=["g6.4xlarge", "g5.4xlarge"]))
     assert said.startswith("gpucluster:pools[2].spot.instanceTypes[1]: g5.4xlarge has 1 x A10G")
     fabric = {
         "pools.1.instanceType": "p5.48xlarge",
         "pools.1.capacity": "spot",
         "pools.1.spot": {"instanceTypes": ["p5en.48xlarge"], "onDemandMinutes": 15},
     }
-    (said,) = of_rule(planned("dev", {**fabric, "keeper": {}}), "spot-fabric-one-type")
+    (said,) = told("spot-fabric-one-type", planned("dev", {**fabric, "keeper": {}}))
     assert said.startswith("gpucluster:pools[1].spot.instanceTypes: the 32 EFA interfaces of p5.48xlarge")
     alone = {**fabric, "pools.1.spot": {"onDemandMinutes": 15}, "keeper": {}}
-    assert of_rule(planned("dev", alone), "spot-fabric-one-type") == []
-    assert of_rule(planned("dev", alone), "spot-is-rare") == []
-    (said,) = of_rule(planned("dev", {**alone, "training.runs.0.checkpoint": None}), "spot-without-checkpoint")
+    assert told("spot-fabric-one-type", planned("dev", alone)) == []
+    assert told("spot-is-rare", planned("dev", alone)) == []
+    (said,) = told("spot-without-checkpoint", planned("dev", {**alone, "training.runs.0.checkpoint": None}))
     assert "two minutes' notice" in said, "what falls back still begins on spot"
 
 
 def test_a_pool_may_not_have_the_second_groups_name() -> None:
     taken = {"pools.1.name": "inference-on-demand", "training.runs.0.pool": "inference-on-demand"}
-    (said,) = of_rule(spot(taken), "spot-group-taken")
+    (said,) = told("spot-group-taken", spot(taken))
     assert said.startswith("gpucluster:pools[2].spot.onDemandMinutes: the node group")
 
 
@@ -136,8 +132,8 @@ def test_what_is_meaningless_is_refused(changes: Mapping[str, Any], path: str, w
 
 def test_what_is_sold_in_blocks_alone_falls_back_on_nothing() -> None:
     pool = {"pools.1.instanceType": "p6e-gb200.36xlarge", "pools.1.capacity": "spot"}
-    (said,) = of_rule(
-        planned("dev", {**pool, "pools.1.spot": {"onDemandMinutes": 15}, "keeper": {}}), "spot-fallback-sold"
+    (said,) = told(
+        "spot-fallback-sold", planned("dev", {**pool, "pools.1.spot": {"onDemandMinutes": 15}, "keeper": {}})
     )
     assert said == "gpucluster:pools[1].spot.onDemandMinutes: EC2 does not sell p6e-gb200.36xlarge on demand"
-    assert of_rule(spot(), "spot-fallback-sold") == []
+    assert told("spot-fallback-sold", spot()) == []

@@ -10,6 +10,7 @@ from planner.plan import plan
 from settings.load import from_sections
 from settings.presets import merged, preset, preset_names
 from tests.graph.stackfiles import ROOT, SHIPPED
+from tests.planner.stacks import sections_in
 from tests.stacks.test_metal_presets import LIFECYCLE, inventory
 
 NAMES = (*SHIPPED, *preset_names())
@@ -73,5 +74,4 @@ def _racked(name: str) -> dict[str, Any]:
 
 def sections(name: str) -> Mapping[str, Any]:
     """The same without the prefix of its keys."""
-    config: Mapping[str, Any] = yaml.safe_load(text(name))["config"]
-    return {key.partition(":")[2]: value for key, value in config.items() if key.startswith("gpucluster:")}
+    return sections_in(yaml.safe_load(text(name))["config"])

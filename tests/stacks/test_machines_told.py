@@ -16,12 +16,10 @@ import yaml
 
 from components.metal import secrets
 from planner.metal_types import MetalPlan
-from planner.plan import plan
-from settings.load import from_sections
 from stacks.metal_joining import Known
 from stacks.metal_variables import concerns, variables
 from tests.graph.stackfiles import stack_config
-from tests.planner.stacks import TODAY
+from tests.planner.stacks import metal_plan_of
 from tests.stacks.ceph_stack import with_ceph
 from tests.stacks.lustre_stack import paired, with_lustre
 from tests.stacks.test_metal_home import with_home
@@ -65,11 +63,7 @@ STACKS = {"everything": _everything, "ports": _ports, "ceph": with_ceph, "enclos
 
 @cache
 def planned(stack: str) -> MetalPlan:
-    config = STACKS[stack]()
-    sections = {key.partition(":")[2]: each for key, each in config.items() if key.startswith("gpucluster:")}
-    found = plan(from_sections(sections), today=TODAY)
-    assert isinstance(found, MetalPlan)
-    return found
+    return metal_plan_of(STACKS[stack]())
 
 
 async def _known(told: Mapping[str, pulumi.Input[str]]) -> dict[str, str]:

@@ -4,14 +4,11 @@ from typing import Any
 
 import pytest
 
-from planner.metal_types import MetalPlan
-from planner.plan import plan
 from policy import RULES
 from policy.rule import violations
-from settings.load import from_sections
 from tests.graph.harness import Recorded
 from tests.graph.stackfiles import registered, stack_config
-from tests.planner.stacks import TODAY
+from tests.planner.stacks import metal_plan_of
 from tests.stacks.lustre_stack import with_lustre
 from tests.stacks.test_metal import machines, told
 
@@ -46,16 +43,9 @@ def deployed(config: dict[str, Any] | None = None) -> Recorded:
     return registered(config or with_home(), stack="metal")
 
 
-def planned(config: dict[str, Any]) -> MetalPlan:
-    sections = {key.partition(":")[2]: value for key, value in config.items() if key.startswith("gpucluster:")}
-    found = plan(from_sections(sections), today=TODAY)
-    assert isinstance(found, MetalPlan)
-    return found
-
-
 def said(config: dict[str, Any]) -> list[tuple[str, str]]:
     rules = ("home-drives", "nfs-training-data", "machines-counted", "storage-network")
-    found = [each for each in planned(config).findings if each.rule in rules]
+    found = [each for each in metal_plan_of(config).findings if each.rule in rules]
     return [(each.rule, each.path.removeprefix("gpucluster:")) for each in found]
 
 
@@ -118,7 +108,7 @@ def test_training_data_are_not_for_nfs() -> None:
     config = stack_config("metal")
     assert said(config) == []
     nfs = {"sharedFiles": {"kind": "nfs", "source": "nas.hall-2.example.com:/export"}}
-    found = planned(config | {"gpucluster:inventory": config["gpucluster:inventory"] | nfs})
+    found = metal_plan_of(config | {"gpucluster:inventory": config["gpucluster:inventory"] | nfs})
     (told_,) = (each for each in found.findings if each.rule == "nfs-training-data")
     assert (told_.severity, told_.path) == ("warning", "gpucluster:inventory.sharedFiles.kind")
     assert "llama-3-70b-pretrain" in told_.sentence

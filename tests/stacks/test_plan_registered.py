@@ -14,11 +14,9 @@ from typing import Any
 import pytest
 
 from planner.faces.document import document
-from planner.plan import plan
-from settings.load import from_sections
-from settings.model import AwsSettings
 from tests.graph.harness import Recorded
 from tests.graph.stackfiles import graph_of, run_program, stack_config, stack_names
+from tests.planner.stacks import plan_of
 from tests.planner.test_several_blocks import SANDBOX
 from tests.stacks.registered import ONLY_PLANNED, REGISTERED, command, gang, run_spec, server, template, told
 
@@ -153,11 +151,8 @@ CHANGED = {"everything": _everything, "gated": _gated}
 def deployed(stack: str) -> tuple[dict[str, Any], Recorded]:
     """The plan as a document, and what was registered of it."""
     config = CHANGED[stack]() if stack in CHANGED else stack_config(stack)
-    told = {key.partition(":")[2]: value for key, value in config.items() if key.startswith("gpucluster:")}
-    settings = from_sections(told)
-    assert isinstance(settings, AwsSettings)
     graph = run_program(config, stack="dev") if stack in CHANGED else graph_of(stack)
-    return document(plan(settings)), graph
+    return document(plan_of(config, today=date.today())), graph
 
 
 def numbers(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], float]]:

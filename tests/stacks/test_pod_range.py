@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from planner.plan import plan
 from planner.types import AwsPlan
 from policy import RULES
 from policy.rule import violations
-from settings.load import from_sections
 from tests.graph.harness import Recorded
 from tests.graph.stackfiles import run_program, stack_config
+from tests.planner.stacks import about, plan_of
 
 RANGE = "100.64.0.0/16"
 
@@ -28,11 +27,7 @@ def config(pod_cidr: str | None = RANGE, **platform: Any) -> dict[str, Any]:
 
 
 def planned(pod_cidr: str | None = RANGE, **platform: Any) -> AwsPlan:
-    found = config(pod_cidr, **platform)
-    sections = {key.partition(":")[2]: value for key, value in found.items() if key.startswith("gpucluster:")}
-    made = plan(from_sections(sections))
-    assert isinstance(made, AwsPlan)
-    return made
+    return plan_of(config(pod_cidr, **platform))
 
 
 @pytest.fixture(scope="module")
@@ -103,18 +98,15 @@ def test_the_primary_interface_carries_no_pods() -> None:
     """m7i.large: 3 interfaces of 10 addresses; 2 x 9 and the two on the host's network."""
     found = config()
     found["gpucluster:pools"][0]["instanceType"] = "m7i.large"
-    sections = {key.partition(":")[2]: value for key, value in found.items() if key.startswith("gpucluster:")}
-    made = plan(from_sections(sections))
-    assert isinstance(made, AwsPlan)
-    assert made.pools["system"].addressed_pods == 20
-    assert made.pools["system"].max_pods == 29, "which is what EKS tells the kubelet all the same"
+    system = plan_of(found).pools["system"]
+    assert system.addressed_pods == 20
+    assert system.max_pods == 29, "which is what EKS tells the kubelet all the same"
 
 
 def test_a_range_that_is_too_small_is_refused_by_its_own_name() -> None:
     found = config("100.64.0.0/20")
     found["gpucluster:pools"][0]["count"] = 40
     found["gpucluster:budget"] |= {"maxHourlyUsd": 1000}
-    sections = {key.partition(":")[2]: value for key, value in found.items() if key.startswith("gpucluster:")}
-    said = [each for each in plan(from_sections(sections)).findings if each.rule == "subnet-size"]
+    said = about("subnet-size", plan_of(found))
     assert "gpucluster:platform.network.podCidr" in [each.path for each in said]
     assert any("podCidr" in (each.remedy or "") for each in said)

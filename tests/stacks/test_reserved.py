@@ -3,13 +3,12 @@
 from copy import deepcopy
 from typing import Any
 
-from planner.plan import plan
 from planner.types import AwsPlan
 from policy import RULES
 from policy.rule import violations
-from settings.load import from_sections
 from tests.graph.harness import Recorded
 from tests.graph.stackfiles import registered, stack_config
+from tests.planner.stacks import about, plan_of
 
 HELD = {"id": "cr-0fedcba9876543210", "zone": "use2-az1", "count": 5}
 
@@ -23,10 +22,7 @@ def config(**pool: Any) -> dict[str, Any]:
 
 
 def planned(**pool: Any) -> AwsPlan:
-    sections = {key.partition(":")[2]: value for key, value in config(**pool).items() if key.startswith("gpucluster:")}
-    made = plan(from_sections(sections))
-    assert isinstance(made, AwsPlan)
-    return made
+    return plan_of(config(**pool))
 
 
 def deployed(**pool: Any) -> Recorded:
@@ -114,7 +110,7 @@ def test_two_pools_that_make_one_each_pay_for_both_and_their_quota_counts_what_i
 
 def test_one_that_is_over_is_refused_before_ec2_does() -> None:
     last = {**MADE, "end": "2026-01-01"}
-    found = [each for each in planned(capacityReservation=last).findings if each.rule == "reservation-over"]
+    found = about("reservation-over", planned(capacityReservation=last))
     assert [each.path for each in found] == ["gpucluster:pools[1].capacityReservation.end"]
 
 
@@ -124,9 +120,7 @@ def test_what_is_reserved_costs_in_off_hours_too_and_that_is_said() -> None:
         found["gpucluster:keeper"] = {"endsAt": "2099-01-01T00:00Z"}
         if hours:
             found["gpucluster:keeper"]["offHours"] = {"timeZone": "UTC"}
-        sections = {key.partition(":")[2]: value for key, value in found.items() if key.startswith("gpucluster:")}
-        said = plan(from_sections(sections)).findings
-        return [each.path for each in said if each.rule == "reservation-at-night"]
+        return [each.path for each in about("reservation-at-night", plan_of(found))]
 
     assert warned(MADE) == warned(HELD) == ["gpucluster:pools[1].capacityReservation"]
     assert warned(None) == warned(MADE, hours=False) == []
@@ -135,7 +129,5 @@ def test_what_is_reserved_costs_in_off_hours_too_and_that_is_said() -> None:
 def test_nothing_runs_yet_and_the_reservation_costs_all_the_same() -> None:
     found = deepcopy(config(capacityReservation=HELD, count=0))
     found["gpucluster:training"] = {}
-    sections = {key.partition(":")[2]: value for key, value in found.items() if key.startswith("gpucluster:")}
-    made = plan(from_sections(sections))
-    assert isinstance(made, AwsPlan)
-    assert [line.quantity for line in made.prices.lines if line.name.startswith("reservation of pool training")] == [5]
+    lines = plan_of(found).prices.lines
+    assert [line.quantity for line in lines if line.name.startswith("reservation of pool training")] == [5]

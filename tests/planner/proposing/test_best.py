@@ -21,7 +21,7 @@ from planner.proposing.layouts import Space, shapes, timed
 from planner.proposing.question import Serving, Training, asked
 from planner.proposing.stack import text
 from settings.load import from_sections
-from tests.planner.stacks import TODAY, planned
+from tests.planner.stacks import TODAY, planned, sections_in
 
 COUNTS = (1, 2, 4, 8)
 TYPES = ("p5.48xlarge", "p5en.48xlarge", "p4d.24xlarge", "g6e.12xlarge")
@@ -101,8 +101,7 @@ def test_proposals_are_stack_files_that_plan(
     assert answer.fits
     for each in answer.shown:
         config = yaml.safe_load(text(search.final(each.proposal), "why"))["config"]
-        sections = {key.partition(":")[2]: value for key, value in config.items() if key.startswith("gpucluster:")}
-        found = plan(from_sections(sections), catalogue=catalogue, today=TODAY)
+        found = plan(from_sections(sections_in(config)), catalogue=catalogue, today=TODAY)
         assert not found.errors, [str(error) for error in found.errors]
         assert found.totals.gpus == each.proposal.candidate.gpus
         for run in found.runs.values():

@@ -7,10 +7,9 @@ import pytest
 
 from catalogue.models import MODELS
 from catalogue.tables import SHIPPED
-from planner.findings import Finding
 from planner.plan import AwsPlan
 from planner.serving.memory import NO_ADAPTERS, RANKS, elements_per_rank, room_for
-from tests.planner.stacks import planned
+from tests.planner.stacks import about, planned
 
 SQL = {"name": "sql", "base": "llama-3-70b", "weights": "s3://acme-model-weights/sql", "rank": 16}
 
@@ -18,10 +17,6 @@ SQL = {"name": "sql", "base": "llama-3-70b", "weights": "s3://acme-model-weights
 def _plan(*adapters: dict[str, Any], **service: Any) -> AwsPlan:
     values = {"adapters": list(adapters), **service}
     return planned("prod", {f"serving.services.0.{key}": value for key, value in values.items()})
-
-
-def _found(rule: str, plan: AwsPlan) -> list[Finding]:
-    return [finding for finding in plan.findings if finding.rule == rule]
 
 
 def test_an_adapter_of_llama_3_8b_by_hand() -> None:
@@ -56,39 +51,39 @@ def test_adapters_take_their_room_from_the_cache_q02() -> None:
 
 def test_too_many_adapters_at_once_are_told_as_such_q02() -> None:
     many = [{**SQL, "name": f"sql-{index}", "rank": 256} for index in range(8)]
-    (finding,) = _found("model-fits-gpus", _plan(*many))
+    (finding,) = about("model-fits-gpus", _plan(*many))
     assert "GB for 8 adapters" in finding.sentence
     assert "lower maxLoras, 8 now" in finding.remedy
-    assert _found("model-fits-gpus", _plan(*many, maxLoras=1)) == []
+    assert about("model-fits-gpus", _plan(*many, maxLoras=1)) == []
 
 
 def test_an_adapter_of_an_unknown_base_is_named() -> None:
-    (finding,) = _found("adapter-base", _plan({**SQL, "base": "llama-3-70c"}))
+    (finding,) = about("adapter-base", _plan({**SQL, "base": "llama-3-70c"}))
     assert finding.path == "gpucluster:serving.services[0].adapters[0].base"
     assert "no model 'llama-3-70c'" in finding.sentence
     assert "llama-3-70b" in finding.remedy
 
 
 def test_an_adapter_of_another_model_is_named() -> None:
-    (finding,) = _found("adapter-base", _plan({**SQL, "base": "llama-3-8b"}))
+    (finding,) = about("adapter-base", _plan({**SQL, "base": "llama-3-8b"}))
     assert finding.sentence == "sql was trained on llama-3-8b, and llama-3-70b serves llama-3-70b"
-    assert _found("adapter-base", _plan(SQL)) == []
+    assert about("adapter-base", _plan(SQL)) == []
 
 
 def test_a_rank_that_vllm_does_not_take_is_refused() -> None:
-    (finding,) = _found("adapter-rank", _plan({**SQL, "rank": 1024}))
+    (finding,) = about("adapter-rank", _plan({**SQL, "rank": 1024}))
     assert "1024 is above 512" in finding.sentence
-    assert _found("adapter-rank", _plan({**SQL, "rank": 512})) == []
+    assert about("adapter-rank", _plan({**SQL, "rank": 512})) == []
 
 
 def test_a_vocabulary_that_vllm_has_no_adapters_for_is_refused() -> None:
     large = replace(MODELS["llama-3-70b"], vocab=262_144)
     catalogue = replace(SHIPPED, models={**SHIPPED.models, "llama-3-70b": large})
     changes = {"serving.services.0.adapters": [SQL]}
-    (finding,) = _found("adapter-vocabulary", planned("prod", changes, catalogue=catalogue))
+    (finding,) = about("adapter-vocabulary", planned("prod", changes, catalogue=catalogue))
     assert "262144 tokens in its vocabulary" in finding.sentence
-    assert _found("adapter-vocabulary", planned("prod", catalogue=catalogue)) == []
-    assert _found("adapter-vocabulary", _plan(SQL)) == []
+    assert about("adapter-vocabulary", planned("prod", catalogue=catalogue)) == []
+    assert about("adapter-vocabulary", _plan(SQL)) == []
 
 
 VISION = {

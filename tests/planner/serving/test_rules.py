@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from catalogue.gpus import T4
 from catalogue.tables import SHIPPED
-from planner.findings import Finding
 from planner.plan import AwsPlan
-from tests.planner.stacks import planned
+from tests.planner.stacks import about, planned
 
 A100 = {"pools.2.instanceType": "p4d.24xlarge", "budget.maxHourlyUsd": 900}
 SMALL = {"serving.services.0.model": "llama-3-8b", "serving.services.0.tensorParallel": 1}
@@ -20,10 +19,6 @@ SMALL = {"serving.services.0.model": "llama-3-8b", "serving.services.0.tensorPar
 def _plan(changes: dict[str, Any] | None = None, **service: Any) -> AwsPlan:
     values = {f"serving.services.0.{key}": value for key, value in service.items()}
     return planned("prod", {**(changes or {}), **values})
-
-
-def _found(rule: str, plan: AwsPlan) -> list[Finding]:
-    return [finding for finding in plan.findings if finding.rule == rule]
 
 
 def test_memory_of_a_replica_stands_in_the_plan() -> None:
@@ -53,7 +48,7 @@ def test_memory_of_a_replica_stands_in_the_plan() -> None:
 )
 def test_what_makes_a_service_fit(service: dict[str, Any], remedy: str | None) -> None:
     """C02, Q02: more GPUs, smaller weights or shorter sequences, each only where it suffices."""
-    found = _found("model-fits-gpus", _plan(**service))
+    found = about("model-fits-gpus", _plan(**service))
     assert [finding.remedy for finding in found] == ([remedy] if remedy else [])
     assert all(finding.inputs["overhead"] for finding in found)
 
@@ -61,33 +56,33 @@ def test_what_makes_a_service_fit(service: dict[str, Any], remedy: str | None) -
 def test_a_model_too_large_for_the_node() -> None:
     """C02: DeepSeek-V3 takes 671 GB, and eight GPUs of 24 GB have 192, whatever is done to its weights."""
     changes = {"pools.2.instanceType": "g5.48xlarge"}
-    (finding,) = _found("model-fits-gpus", _plan(changes, model="deepseek-v3", tensorParallel=8))
+    (finding,) = about("model-fits-gpus", _plan(changes, model="deepseek-v3", tensorParallel=8))
     assert finding.remedy == "take GPUs with more memory for pool inference, or a smaller model"
 
 
 def test_latent_attention_has_no_kv_heads_to_divide() -> None:
     """C04: DeepSeek-V3 on 8 GPUs is refused for its memory alone."""
-    assert not _found("tensor-parallel", _plan(model="deepseek-v3", tensorParallel=8))
-    (finding,) = _found("tensor-parallel", _plan(model="qwen2.5-7b", tensorParallel=8))
+    assert not about("tensor-parallel", _plan(model="deepseek-v3", tensorParallel=8))
+    (finding,) = about("tensor-parallel", _plan(model="qwen2.5-7b", tensorParallel=8))
     assert finding.remedy == "take one of 1, 2, 4"
 
 
 def test_weights_in_fp8_without_fp8_tensor_cores() -> None:
     """HW07: an A100 holds them and gains no speed, which is mentioned; an L40S computes in FP8."""
-    (finding,) = _found("fp8-weights-only", _plan(A100, quantization="fp8"))
+    (finding,) = about("fp8-weights-only", _plan(A100, quantization="fp8"))
     assert str(finding.severity) == "warning"
     assert "compute capability 8.0" in finding.sentence
-    assert not _found("fp8-weights-only", _plan(quantization="fp8"))
-    assert not _found("fp8-weights-only", _plan(A100, quantization="int4"))
+    assert not about("fp8-weights-only", _plan(quantization="fp8"))
+    assert not about("fp8-weights-only", _plan(A100, quantization="int4"))
 
 
 def test_bf16_models_need_bf16_gpus() -> None:
     """B05: a T4 computes in fp16 only."""
     row = replace(SHIPPED.instances["g6e.48xlarge"], gpu=T4)
     catalogue = replace(SHIPPED, instances={**SHIPPED.instances, "g6e.48xlarge": row})
-    (finding,) = _found("service-precision", planned("prod", SMALL, catalogue=catalogue))
+    (finding,) = about("service-precision", planned("prod", SMALL, catalogue=catalogue))
     assert "T4 (compute capability 7.5) does not compute in bf16" in finding.sentence
-    assert not _found("service-precision", planned("prod", SMALL))
+    assert not about("service-precision", planned("prod", SMALL))
 
 
 @pytest.mark.parametrize(
@@ -103,7 +98,7 @@ def test_bf16_models_need_bf16_gpus() -> None:
 )
 def test_mig_profile_of_another_gpu(instance: str, profile: str, remedy: str | None) -> None:
     """KJ24, K09: one profile for a pool, and one that its GPU has; 1g.10gb on an H200 is the usual mistake."""
-    found = _found("mig-profile", _plan({"pools.2.instanceType": instance, "pools.2.mig": profile}))
+    found = about("mig-profile", _plan({"pools.2.instanceType": instance, "pools.2.mig": profile}))
     assert len(found) == (remedy is not None)
     assert all(finding.remedy.startswith(remedy or "") for finding in found)
     assert all(finding.path == "gpucluster:pools[2].mig" for finding in found)
@@ -114,22 +109,22 @@ def test_slices_are_what_replicas_are_packed_on() -> None:
     label names the slice, and a pod gets a sixteenth of the node."""
     cut = {**A100, **SMALL, "pools.2.mig": "3g.20gb", "serving.services.0.maxModelLen": 2048}
     sixteen = planned("prod", {**cut, "serving.services.0.minReplicas": 16, "serving.services.0.maxReplicas": 16})
-    assert not _found("replicas-fit-pool", sixteen)
+    assert not about("replicas-fit-pool", sixteen)
     (service,) = sixteen.services.values()
     assert sixteen.pools["inference"].devices_per_node == 16
     assert service.gpu_product == "NVIDIA-A100-SXM4-40GB-MIG-3g.20gb"
     assert service.kv_cache_gb == pytest.approx(20 * 0.9 - 16.06 - 1.86, abs=0.05)
     assert service.request_tokens_per_s == pytest.approx(1555 / 2 / 16.06, abs=0.5)
     more = planned("prod", {**cut, "serving.services.0.minReplicas": 17, "serving.services.0.maxReplicas": 17})
-    assert len(_found("replicas-fit-pool", more)) == 1
+    assert len(about("replicas-fit-pool", more)) == 1
 
 
 @pytest.mark.parametrize(("size", "joins"), [(1, False), (2, True)])
 def test_slices_are_not_joined(size: int, joins: bool) -> None:
     """K10: NCCL has no path between slices, so a replica has one."""
     cut = {**A100, "pools.2.mig": "3g.20gb", "serving.services.0.model": "llama-3-8b"}
-    assert len(_found("mig-one-slice", _plan(cut, tensorParallel=size))) == joins
-    assert not _found("mig-one-slice", _plan(A100, tensorParallel=size))
+    assert len(about("mig-one-slice", _plan(cut, tensorParallel=size))) == joins
+    assert not about("mig-one-slice", _plan(A100, tensorParallel=size))
 
 
 _SERVICES = st.fixed_dictionaries(
@@ -150,11 +145,11 @@ _SERVICES = st.fixed_dictionaries(
 def test_whatever_a_service_says_is_answered(service: dict[str, Any], profile: str | None) -> None:
     """Q02: no settings make the planner raise, and what is advised about memory is enough."""
     changes = {**A100, **({"pools.2.mig": profile} if profile else {})}
-    found = _found("model-fits-gpus", _plan(changes, **service))
+    found = about("model-fits-gpus", _plan(changes, **service))
     for finding in found:
         first = finding.remedy.partition(" or ")[0].split()
         keys = {"tensorParallel": int, "quantization": str, "maxModelLen": int}
         key = next((word for word in first if word in keys), None)
         if key is not None:
             better = _plan(changes, **{**service, key: keys[key](first[-1])})
-            assert not _found("model-fits-gpus", better)
+            assert not about("model-fits-gpus", better)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from catalogue.models import MODELS
-from planner.findings import Finding, Severity
+from planner.findings import Severity
 from planner.plan import AwsPlan
 from planner.serving.startup import (
     LEAVE_SECONDS,
@@ -23,7 +23,7 @@ from planner.serving.startup import (
     source_of,
     startup_seconds,
 )
-from tests.planner.stacks import planned
+from tests.planner.stacks import about, planned
 
 WEIGHTS = MODELS["llama-3-70b"].weights_bytes
 
@@ -62,10 +62,6 @@ def _plan(**service: Any) -> AwsPlan:
     return planned("prod", {f"serving.services.0.{key}": value for key, value in service.items()})
 
 
-def _found(rule: str, plan: AwsPlan) -> list[Finding]:
-    return [finding for finding in plan.findings if finding.rule == rule]
-
-
 def test_a_stream_of_full_length_takes_its_tokens_at_the_best_rate() -> None:
     """8192 tokens at 24.5 tokens/s (4 x 864 GB/s over 141 GB) are 335 s."""
     (service,) = planned("prod").services.values()
@@ -85,14 +81,14 @@ def test_what_the_stack_file_says_counts() -> None:
 
 
 def test_a_stream_that_outlives_its_replica_is_told_with_its_seconds_j11() -> None:
-    (finding,) = _found("stream-outlives-drain", _plan(drainSeconds=300))
+    (finding,) = about("stream-outlives-drain", _plan(drainSeconds=300))
     assert finding.severity is Severity.WARNING
     assert finding.path == "gpucluster:serving.services[0].drainSeconds"
     assert "8192 tokens takes 335 s" in finding.sentence
     assert "after 300 s" in finding.sentence
     assert "set it to 335" in finding.remedy
-    assert _found("stream-outlives-drain", _plan(drainSeconds=335)) == []
-    assert _found("stream-outlives-drain", planned("prod")) == []
+    assert about("stream-outlives-drain", _plan(drainSeconds=335)) == []
+    assert about("stream-outlives-drain", planned("prod")) == []
 
 
 @pytest.mark.parametrize(
@@ -109,15 +105,15 @@ def test_a_stream_that_outlives_its_replica_is_told_with_its_seconds_j11() -> No
     ],
 )
 def test_a_step_holds_its_batch_q02(service: dict[str, Any], sentence: str | None) -> None:
-    found = _found("batch-tokens", _plan(**service))
+    found = about("batch-tokens", _plan(**service))
     assert [sentence in finding.sentence for finding in found if sentence] == ([True] if sentence else [])
     assert bool(found) == bool(sentence)
 
 
 def test_whole_prompts_are_warned_of_q02() -> None:
-    (finding,) = _found("prefill-whole", _plan(chunkedPrefill=False))
+    (finding,) = about("prefill-whole", _plan(chunkedPrefill=False))
     assert finding.severity is Severity.WARNING
-    assert _found("prefill-whole", planned("prod")) == []
+    assert about("prefill-whole", planned("prod")) == []
 
 
 @pytest.mark.parametrize(
@@ -131,7 +127,7 @@ def test_whole_prompts_are_warned_of_q02() -> None:
     ],
 )
 def test_an_image_that_cannot_drain_is_refused_j11(image: str, refused: bool) -> None:
-    assert bool(_found("server-cannot-drain", _plan(image=image))) is refused
+    assert bool(about("server-cannot-drain", _plan(image=image))) is refused
 
 
 def test_addresses_of_models() -> None:

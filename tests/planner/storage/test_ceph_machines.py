@@ -6,28 +6,20 @@ from typing import Any
 import pytest
 
 from planner.metal_types import MetalPlan
-from planner.plan import plan
 from planner.site import CEPH_STORE_PORT, SitePlan
-from settings.load import from_sections
 from settings.secrets import named_secrets
-from tests.planner.stacks import TODAY
+from tests.planner.stacks import metal_plan_of, sections_in
 from tests.stacks.ceph_stack import DISKS, SERVERS, with_ceph
 
 RULES = ("ceph-drives", "ceph-spread", "ceph-monitors", "ceph-two-stores")
 
 
-def sections(hosts: Mapping[str, Any], inventory: Mapping[str, Any], ceph: Mapping[str, Any]) -> dict[str, Any]:
-    config = with_ceph(dict(hosts), **ceph)
-    config["gpucluster:inventory"] |= inventory
-    return {key.partition(":")[2]: value for key, value in config.items() if key.startswith("gpucluster:")}
-
-
 def planned(
     hosts: Mapping[str, Any] | None = None, inventory: Mapping[str, Any] | None = None, **ceph: Any
 ) -> MetalPlan:
-    found = plan(from_sections(sections(hosts or {}, inventory or {}, ceph)), today=TODAY)
-    assert isinstance(found, MetalPlan)
-    return found
+    config = with_ceph(dict(hosts or {}), **ceph)
+    config["gpucluster:inventory"] |= inventory or {}
+    return metal_plan_of(config)
 
 
 def said(found: MetalPlan) -> list[tuple[str, str]]:
@@ -90,8 +82,8 @@ def test_cephs_store_answers_on_each_of_its_machines() -> None:
 def test_its_machines_are_nodes_and_its_store_has_a_key() -> None:
     assert [host.name for host in site().storage_nodes] == list(SERVERS)
     assert {*SERVERS} < {host.name for host in site().nodes}
-    assert "objectStoreKey" in named_secrets(sections({}, {}, {}))
-    assert "objectStoreKey" not in named_secrets(sections({}, {}, {"bucket": None}))
+    assert "objectStoreKey" in named_secrets(sections_in(with_ceph()))
+    assert "objectStoreKey" not in named_secrets(sections_in(with_ceph(bucket=None)))
 
 
 def test_copies_beside_parity_survive_as_many_losses() -> None:

@@ -4,34 +4,23 @@ from typing import Any
 
 import pytest
 
-from planner.metal_types import MetalPlan
-from planner.plan import plan
 from planner.storage.lustre_targets import LustrePlan
 from settings.errors import SettingsError
-from settings.load import from_sections
-from tests.planner.stacks import TODAY
+from tests.planner.stacks import metal_plan_of
 from tests.stacks.lustre_stack import ENCLOSURE, MDS_DISKS, OSS_DISKS, paired, with_lustre
 
 RULES = ("lustre-drives", "lustre-targets", "lustre-partners", "lustre-lnet", "lustre-two-served")
 MDS, OSS, DGX = "mds-[1-2]", "oss-[1-4]", "dgx-[01-08]"
 
 
-def planned(config: dict[str, Any]) -> MetalPlan:
-    sections = {key.partition(":")[2]: value for key, value in config.items() if key.startswith("gpucluster:")}
-    found = plan(from_sections(sections), today=TODAY)
-    assert isinstance(found, MetalPlan)
-    return found
-
-
 def said(config: dict[str, Any]) -> list[tuple[str, str]]:
     """Rules about Lustre's machines that trip, with the keys they name."""
-    return [
-        (each.rule, each.path.removeprefix("gpucluster:")) for each in planned(config).findings if each.rule in RULES
-    ]
+    found = metal_plan_of(config).findings
+    return [(each.rule, each.path.removeprefix("gpucluster:")) for each in found if each.rule in RULES]
 
 
 def served(config: dict[str, Any]) -> LustrePlan:
-    site = planned(config).site
+    site = metal_plan_of(config).site
     assert site is not None
     assert site.lustre is not None
     return site.lustre
@@ -39,7 +28,7 @@ def served(config: dict[str, Any]) -> LustrePlan:
 
 def test_the_stack_with_servers_of_its_own_is_planned_without_an_error() -> None:
     for config in (with_lustre(), paired()):
-        assert [each.rule for each in planned(config).findings if each.severity == "error"] == []
+        assert [each.rule for each in metal_plan_of(config).findings if each.severity == "error"] == []
 
 
 def test_each_group_of_drives_is_a_target_under_its_machines_numbers() -> None:
@@ -89,7 +78,7 @@ def test_no_target_moves_when_a_machine_goes() -> None:
 
 def test_a_machine_less_with_its_number_left_is_no_list() -> None:
     with pytest.raises(SettingsError, match=r"targets.*has 3 for 4 machines"):
-        planned(with_lustre({OSS: {"targets": [2, 4, 6]}}))
+        metal_plan_of(with_lustre({OSS: {"targets": [2, 4, 6]}}))
 
 
 def test_a_pair_is_two_machines_that_any_of_its_targets_may_run_on() -> None:
@@ -158,7 +147,7 @@ def test_parity_is_what_zfs_has(parity: str, trips: bool) -> None:
 
 
 def test_a_serial_that_is_no_machines_may_not_format() -> None:
-    rules = [each.rule for each in planned(with_lustre({OSS: {"allowFormat": ["ELSEWHERE"]}})).findings]
+    rules = [each.rule for each in metal_plan_of(with_lustre({OSS: {"allowFormat": ["ELSEWHERE"]}})).findings]
     assert "format-without-serial" in rules
 
 

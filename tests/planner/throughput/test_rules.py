@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 
-from planner.findings import Finding
 from planner.metal_types import MetalPlan
 from planner.types import AwsPlan
 from planner.workload_types import RunPlan
-from tests.planner.stacks import planned, planned_metal
+from tests.planner.stacks import about, planned, planned_metal
 
 RUN = "training.runs.0"
 MEGATRON = {
@@ -31,11 +30,6 @@ NAMELESS = {
 P5 = "p5.48xlarge"
 
 
-def said(plan: AwsPlan | MetalPlan, rule: str) -> list[Finding]:
-    """What one rule found."""
-    return [finding for finding in plan.findings if finding.rule == rule]
-
-
 def run(plan: AwsPlan | MetalPlan) -> RunPlan:
     """The only run of a plan."""
     (only,) = plan.runs.values()
@@ -47,7 +41,7 @@ def test_claim_that_no_gpu_can_meet(plan: Any) -> None:
     """NC20, C10: 380,000 tokens/s at 52 % on 64 H100 is refused with 254 % and with what 52 % would be, anywhere."""
     changes = {**MEGATRON, f"{RUN}.expected": {"tokensPerSecond": 380_000, "mfu": 0.52}}
     made = plan(changes=changes) if plan is planned_metal else plan("prod", changes)
-    (finding,) = said(made, "run-claim")
+    (finding,) = about("run-claim", made)
     assert finding in made.errors
     assert finding.path == "gpucluster:training.runs[0].expected.tokensPerSecond"
     assert finding.sentence.startswith("380,000 tokens/s of llama-3-70b are 254% (with attention 273%) of what 64 H100")
@@ -67,14 +61,14 @@ def test_claim_that_no_gpu_can_meet(plan: Any) -> None:
 )
 def test_claims(expected: dict[str, float], refused: bool) -> None:
     """NC20: a throughput alone is held to the peak, a pair to each other, and a utilisation alone to nothing."""
-    found = said(planned_metal({**MEGATRON, f"{RUN}.expected": expected}), "run-claim")
+    found = about("run-claim", planned_metal({**MEGATRON, f"{RUN}.expected": expected}))
     assert bool(found) is refused
 
 
 def test_claim_in_fp8() -> None:
     """HW07: 200,000 tokens/s are 134 % of the bf16 rate and 67 % of twice that."""
     expected = {f"{RUN}.expected": {"tokensPerSecond": 200_000}}
-    assert not said(planned_metal({**MEGATRON, **expected, f"{RUN}.precision": "fp8"}), "run-claim")
+    assert not about("run-claim", planned_metal({**MEGATRON, **expected, f"{RUN}.precision": "fp8"}))
 
 
 def test_forecast_of_a_run_over_rails() -> None:
@@ -104,13 +98,13 @@ def test_layout_that_does_not_fit_has_no_step() -> None:
 
 def test_run_that_takes_years() -> None:
     """HW22, C11: 15 trillion tokens through 70 billion parameters on 64 H100; 1.4 trillion take most of a year."""
-    (finding,) = said(planned_metal({**MEGATRON, f"{RUN}.tokensBillion": 15_000}), "run-takes-years")
+    (finding,) = about("run-takes-years", planned_metal({**MEGATRON, f"{RUN}.tokensBillion": 15_000}))
     forecast = run(planned_metal({**MEGATRON, f"{RUN}.tokensBillion": 15_000})).forecast
     assert forecast is not None
     assert forecast.days == pytest.approx(15e12 / forecast.tokens_per_s / 86_400)
     assert f"{forecast.days:,.0f} days" in finding.sentence
     assert "take 64 H100" in finding.sentence
-    assert not said(planned_metal({**MEGATRON, f"{RUN}.tokensBillion": 1400}), "run-takes-years")
+    assert not about("run-takes-years", planned_metal({**MEGATRON, f"{RUN}.tokensBillion": 1400}))
 
 
 def test_price_of_a_run_on_aws() -> None:
@@ -130,7 +124,7 @@ def test_price_of_a_run_on_aws() -> None:
 def test_run_that_waits_for_its_network() -> None:
     """HW26, NC19, NC22: FSDP over nodes with one slow card waits most of the time; over eight cards it does not."""
     fsdp = {f"{RUN}.model": "llama-3-70b", f"{RUN}.recompute": "full", f"{RUN}.sequenceLength": 4096}
-    assert not said(planned_metal(fsdp), "network-bound")
+    assert not about("network-bound", planned_metal(fsdp))
     sites = {
         "catalogue.servers": [
             {
@@ -141,7 +135,7 @@ def test_run_that_waits_for_its_network() -> None:
         ]
     }
     slow = planned_metal({**fsdp, **sites})
-    (finding,) = said(slow, "network-bound")
+    (finding,) = about("network-bound", slow)
     step = run(slow).forecast
     assert step is not None
     assert step.step is not None
@@ -153,8 +147,8 @@ def test_gang_over_tcp_is_told_once() -> None:
     """FB01, HW26: nodes without EFA wait for their network too, and the rule about EFA says why."""
     changes = {"pools.1.instanceType": "g6e.xlarge", f"{RUN}.model": "llama-3-8b", f"{RUN}.sharding": "fsdp"}
     plan = planned(changes=changes)
-    assert said(plan, "gang-without-efa")
-    assert not said(plan, "network-bound")
+    assert about("gang-without-efa", plan)
+    assert not about("network-bound", plan)
     forecast = run(plan).forecast
     assert forecast is not None
     assert forecast.step is not None
@@ -185,11 +179,11 @@ def test_block_that_ends_before_its_run(billion: float, ends: bool) -> None:
         "pools.1.capacity": "capacity-block",
         "pools.1.reservation": block,
     }
-    found = said(planned("prod", changes), "block-ends-before-run")
+    found = about("block-ends-before-run", planned("prod", changes))
     assert bool(found) is ends
     if found:
         assert "has 7.0 until its last checkpoint is due" in found[0].sentence
-    without = said(planned("prod", {**changes, f"{RUN}.tokensBillion": None}), "block-ends-before-run")
+    without = about("block-ends-before-run", planned("prod", {**changes, f"{RUN}.tokensBillion": None}))
     assert without == []
 
 
@@ -205,7 +199,7 @@ def test_measurement_replaces_the_forecast() -> None:
     assert forecast is not None
     assert (forecast.measured, forecast.tokens_per_s, forecast.step) == (True, told, estimated.step)
     assert forecast.days == pytest.approx((estimated.days or 0) / 1.05)
-    assert not said(plan, "run-unlike-forecast")
+    assert not about("run-unlike-forecast", plan)
     by_mfu = run(planned_metal({**measured, f"{RUN}.expected": {"mfu": 0.4}})).forecast
     assert by_mfu is not None
     operations = 6 * 70_553_706_496 + 12 * 80 * 8192 * 4096
@@ -219,5 +213,5 @@ def test_measurement_unlike_every_published_run_is_mentioned(factor: float, spea
     assert estimated is not None
     assert estimated.step is not None
     told = {f"{RUN}.expected": {"tokensPerSecond": factor * estimated.step.tokens_per_s}}
-    found = said(planned_metal({**MEGATRON, **told}), "run-unlike-forecast")
+    found = about("run-unlike-forecast", planned_metal({**MEGATRON, **told}))
     assert [str(each.severity) for each in found] == (["warning"] if speaks else [])

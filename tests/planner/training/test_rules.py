@@ -12,10 +12,9 @@ from catalogue.gpus import GB200, T4
 from catalogue.tables import SHIPPED
 from catalogue.types import Gpu
 from catalogue.whole import Catalogue
-from planner.findings import Finding
 from planner.plan import AwsPlan
 from settings.errors import SettingsError
-from tests.planner.stacks import planned
+from tests.planner.stacks import about, planned
 
 
 def _plan(catalogue: Catalogue = SHIPPED, **run: Any) -> AwsPlan:
@@ -24,10 +23,6 @@ def _plan(catalogue: Catalogue = SHIPPED, **run: Any) -> AwsPlan:
     changes: dict[str, object] = {f"training.runs.0.{key}": value for key, value in values.items()}
     changes["training.failuresPer1000NodeDays"] = 6.5
     return planned("prod", changes, catalogue=catalogue)
-
-
-def _found(rule: str, plan: AwsPlan) -> list[Finding]:
-    return [finding for finding in plan.findings if finding.rule == rule]
 
 
 def _with_gpu(gpu: Gpu, instance: str = "p5.48xlarge") -> Catalogue:
@@ -95,7 +90,7 @@ def test_numbers_of_a_run() -> None:
 )
 def test_degrees_that_do_not_multiply_up(parallelism: dict[str, int], path: str, fix: str) -> None:
     """C05: world = tensor x pipeline x context x data; 56, 60 and 128 are not 64."""
-    (finding,) = _found("layout-covers-gpus", _plan(parallelism=parallelism))
+    (finding,) = about("layout-covers-gpus", _plan(parallelism=parallelism))
     assert finding.path == f"gpucluster:training.runs[0].{path}"
     assert "8 nodes of 8 have 64" in finding.sentence
     assert fix in finding.remedy
@@ -104,41 +99,41 @@ def test_degrees_that_do_not_multiply_up(parallelism: dict[str, int], path: str,
 
 def test_tensor_parallelism_stays_in_the_node() -> None:
     """C13, C04: 16 GPUs are two nodes of 8; an NVLink domain of 72 joins nodes, and 8 of its GPUs are a group."""
-    (finding,) = _found("tensor-leaves-node", _plan(parallelism={"tensor": 16}))
+    (finding,) = about("tensor-leaves-node", _plan(parallelism={"tensor": 16}))
     assert "is more than the 8 that NVLink joins in a p5.48xlarge" in finding.sentence
     assert "take one of 1, 2, 4, 8" in finding.remedy
-    assert not _found("tensor-leaves-node", _plan(parallelism={"tensor": 8}))
+    assert not about("tensor-leaves-node", _plan(parallelism={"tensor": 8}))
     quarters = replace(_with_gpu(GB200).instances["p5.48xlarge"], gpu_count=4)
     in_racks = replace(SHIPPED, instances={**SHIPPED.instances, "p5.48xlarge": quarters})
-    assert not _found("tensor-leaves-node", _plan(in_racks, parallelism={"tensor": 8}))
+    assert not about("tensor-leaves-node", _plan(in_racks, parallelism={"tensor": 8}))
 
 
 def test_tensor_parallelism_divides_the_heads() -> None:
     """C04: Qwen2.5 7B has 28 heads and 4 KV heads, so 4 divides them and 8 does not."""
-    (finding,) = _found("tensor-divides-heads", _plan(model="qwen2.5-7b", parallelism={"tensor": 8}))
+    (finding,) = about("tensor-divides-heads", _plan(model="qwen2.5-7b", parallelism={"tensor": 8}))
     assert "8 does not divide 28 heads and 4 KV heads" in finding.sentence
     assert finding.remedy == "take one of 1, 2, 4"
-    assert not _found("tensor-divides-heads", _plan(model="qwen2.5-7b", parallelism={"tensor": 4}))
+    assert not about("tensor-divides-heads", _plan(model="qwen2.5-7b", parallelism={"tensor": 4}))
 
 
 @pytest.mark.parametrize(("software", "fits"), [("megatron", True), ("fsdp", False)])
 def test_tensor_parallelism_beyond_the_kv_heads(software: str, fits: bool) -> None:
     """8 of Qwen3 30B's 32 heads share 4 KV heads where the software copies them, which Megatron does."""
     plan = _plan(model="qwen3-30b-a3b", software=software, parallelism={"tensor": 8})
-    assert bool(_found("tensor-divides-heads", plan)) is not fits
+    assert bool(about("tensor-divides-heads", plan)) is not fits
 
 
 def test_pipeline_stages_have_layers() -> None:
     """C06: 32 layers hold 32 stages and not 64."""
-    (finding,) = _found("pipeline-has-layers", _plan(model="llama-3-8b", parallelism={"pipeline": 64}))
+    (finding,) = about("pipeline-has-layers", _plan(model="llama-3-8b", parallelism={"pipeline": 64}))
     assert "64 stages are more than the 32 layers" in finding.sentence
-    assert not _found("pipeline-has-layers", _plan(model="llama-3-8b", parallelism={"pipeline": 32}))
+    assert not about("pipeline-has-layers", _plan(model="llama-3-8b", parallelism={"pipeline": 32}))
 
 
 @pytest.mark.parametrize(("accumulation", "idles"), [(2, True), (3, False)])
 def test_pipelines_that_wait_for_each_other(accumulation: int, idles: bool) -> None:
     """C06: 4 stages and 2 micro-batches idle 3/5 of the time, 3 micro-batches half of it."""
-    found = _found("pipeline-idles", _plan(parallelism={"pipeline": 4}, accumulation=accumulation))
+    found = about("pipeline-idles", _plan(parallelism={"pipeline": 4}, accumulation=accumulation))
     assert [finding.remedy for finding in found] == (
         ["set accumulation to 12 for a fifth, or use fewer stages"] if idles else []
     )
@@ -154,21 +149,21 @@ def test_pipelines_that_wait_for_each_other(accumulation: int, idles: bool) -> N
 )
 def test_expert_parallelism_divides_experts(model: str, expert: int, remedy: str | None) -> None:
     """C08: 8 experts on 64 ranks."""
-    found = _found("experts-divide", _plan(model=model, parallelism={"expert": expert}))
+    found = about("experts-divide", _plan(model=model, parallelism={"expert": expert}))
     assert [finding.remedy for finding in found] == ([remedy] if remedy else [])
 
 
 @pytest.mark.parametrize(("sequence", "fix"), [(8192, None), (8190, "set it to 8184 or 8192")])
 def test_context_parallelism_divides_the_sequence(sequence: int, fix: str | None) -> None:
     """C08: 4 ranks take 8 parts."""
-    found = _found("context-divides", _plan(parallelism={"context": 4}, sequenceLength=sequence))
+    found = about("context-divides", _plan(parallelism={"context": 4}, sequenceLength=sequence))
     assert [finding.remedy for finding in found] == ([fix] if fix else [])
 
 
 @pytest.mark.parametrize(("sequence", "long"), [(8192, False), (8193, True)])
 def test_sequences_longer_than_the_model_are_mentioned(sequence: int, long: bool) -> None:
     """C01: Llama 3 was configured for 8192 tokens; extending it is a decision."""
-    found = _found("run-context", _plan(sequenceLength=sequence))
+    found = about("run-context", _plan(sequenceLength=sequence))
     assert [str(finding.severity) for finding in found] == (["warning"] if long else [])
 
 
@@ -176,24 +171,24 @@ def test_precision_needs_tensor_cores() -> None:
     """B05, HW06, HW07: an A100 trains in bf16 and not in FP8, a T4 in neither, an H100 in both."""
     a100 = {"pools.1.instanceType": "p4d.24xlarge", "training.runs.0.model": "llama-3-8b", "budget.maxHourlyUsd": 900}
     fp8 = {**a100, "training.runs.0.precision": "fp8"}
-    assert not _found("run-precision", planned("prod", a100))
-    (finding,) = _found("run-precision", planned("prod", fp8))
+    assert not about("run-precision", planned("prod", a100))
+    (finding,) = about("run-precision", planned("prod", fp8))
     assert "A100 40GB has no fp8 tensor cores (compute capability 8.0)" in finding.sentence
     assert finding.remedy.startswith("take bf16, or")
-    assert not _found("run-precision", _plan(precision="fp8"))
-    (finding,) = _found("run-precision", _plan(_with_gpu(T4)))
+    assert not about("run-precision", _plan(precision="fp8"))
+    (finding,) = about("run-precision", _plan(_with_gpu(T4)))
     assert finding.remedy.startswith("take GPUs that have them")
 
 
 def test_the_flagship_run_does_not_fit_without_zero() -> None:
     """HW23, C07: 16 x 70.6 / 8 = 141 GB of states on each 80 GB GPU; ZeRO-1 is all it takes."""
     flagship: dict[str, Any] = {"parallelism": {"tensor": 8, "data": 8}, "sequenceLength": 4096}
-    (finding,) = _found("run-fits-gpus", _plan(sharding="none", **flagship))
+    (finding,) = about("run-fits-gpus", _plan(sharding="none", **flagship))
     assert finding.path == "gpucluster:training.runs[0].sharding"
     assert finding.remedy == "set sharding zero1"
     assert (finding.inputs["weights"], finding.inputs["optimizer"]) == ("17.6 GB", "105.8 GB")
     assert "of each H100, whose driver reports 85.5 GB" in finding.sentence
-    assert not _found("run-fits-gpus", _plan(sharding="zero1", **flagship))
+    assert not about("run-fits-gpus", _plan(sharding="zero1", **flagship))
 
 
 @pytest.mark.parametrize(
@@ -212,7 +207,7 @@ def test_the_flagship_run_does_not_fit_without_zero() -> None:
 def test_what_makes_a_run_fit(run: dict[str, Any], path: str, remedy: str) -> None:
     """C01, O03: activations that are kept, a model that is too large (tensor ranks share what is kept, so
     that 6,494 GB of states want 12 nodes), a sequence that is too long for any number of GPUs."""
-    (finding,) = _found("run-fits-gpus", _plan(**run))
+    (finding,) = about("run-fits-gpus", _plan(**run))
     assert finding.path == f"gpucluster:training.runs[0].{path}"
     assert finding.remedy.startswith(remedy)
 
@@ -226,28 +221,28 @@ def test_runs_near_what_a_gpu_holds_are_warned_about(micro_batch: int, near: boo
         "parallelism": {"tensor": 8},
         "microBatch": micro_batch,
     }
-    found = _found("run-may-not-fit", _plan(**run, sequenceLength=4096))
+    found = about("run-may-not-fit", _plan(**run, sequenceLength=4096))
     assert [str(finding.severity) for finding in found] == (["warning"] if near else [])
     for finding in found:
         assert " GB, likely " in finding.sentence
         assert "whose driver reports 85.5 GB" in finding.sentence
-    assert not _found("run-fits-gpus", _plan(**run, sequenceLength=4096))
+    assert not about("run-fits-gpus", _plan(**run, sequenceLength=4096))
 
 
 def test_virtual_stages_have_layers() -> None:
     """C06: 8 stages of 10 parts are the 80 layers of Llama 3 70B, of 11 more than these and both ends."""
     wrong = _plan(parallelism={"pipeline": 8, "virtualStages": 11})
-    (finding,) = _found("pipeline-has-layers", wrong)
+    (finding,) = about("pipeline-has-layers", wrong)
     assert finding.path == "gpucluster:training.runs[0].parallelism.virtualStages"
     assert finding.remedy == "set it to at most 10"
-    assert not _found("pipeline-has-layers", _plan(parallelism={"pipeline": 8, "virtualStages": 10}))
+    assert not about("pipeline-has-layers", _plan(parallelism={"pipeline": 8, "virtualStages": 10}))
 
 
 def test_experts_may_span_tensor_ranks() -> None:
     """C08: 16 of 128 experts' groups on 8 tensor x 8 data ranks take tensor ranks in; 64 of them too, 128 do not."""
     for expert, refused in ((16, False), (64, False), (128, True)):
         plan = _plan(model="llama-4-maverick", parallelism={"tensor": 8, "expert": expert})
-        assert bool(_found("experts-divide", plan)) is refused
+        assert bool(about("experts-divide", plan)) is refused
 
 
 @pytest.mark.parametrize(
@@ -271,9 +266,9 @@ def test_software_is_named_or_told_by_the_settings(run: dict[str, Any], software
 def test_plain_data_parallelism_of_a_large_model_is_refused() -> None:
     """HW24, HW21: 8 billion take 128 GB of states on one GPU of 80; 3.2 billion fit with a replica on each GPU."""
     small: dict[str, Any] = {"sharding": "none", "sequenceLength": 4096}
-    (finding,) = _found("run-fits-gpus", _plan(**{**small, "model": "llama-3-8b"}))
+    (finding,) = about("run-fits-gpus", _plan(**{**small, "model": "llama-3-8b"}))
     assert finding.inputs["optimizer"] == "96.4 GB"
-    assert not _found("run-fits-gpus", _plan(**{**small, "model": "llama-3.2-3b"}))
+    assert not about("run-fits-gpus", _plan(**{**small, "model": "llama-3.2-3b"}))
 
 
 @pytest.mark.parametrize(
@@ -282,7 +277,7 @@ def test_plain_data_parallelism_of_a_large_model_is_refused() -> None:
 def test_checkpoints_near_the_best_interval(every: float, said: str | None) -> None:
     """T01, T10, PF21: 64 GPUs and pauses of 60 s: 235 min lose 0.85 %, and 3.4 % are not worth a word; 60/900 are, and
     so are 600,000 s of two times 461.5 h."""
-    found = _found("checkpoint-interval", _plan(checkpoint={"everyMinutes": every, "withinSeconds": 60}))
+    found = about("checkpoint-interval", _plan(checkpoint={"everyMinutes": every, "withinSeconds": 60}))
     assert len(found) == (said is not None)
     for finding in found:
         assert said is not None
@@ -295,14 +290,14 @@ def test_spot_runs_save_every_quarter_of_an_hour(every: float, fits: bool) -> No
     """T14: spot instances go within two minutes, so at most a quarter of an hour may be lost."""
     saves = {"training.runs.0.model": "llama-3-70b", "training.runs.0.recompute": "full"}
     saves |= {"training.runs.0.checkpoint": {"everyMinutes": every, "withinSeconds": 5}}  # type: ignore[dict-item]
-    found = _found("spot-checkpoints", planned("prod", {**saves, "pools.1.capacity": "spot"}))
+    found = about("spot-checkpoints", planned("prod", {**saves, "pools.1.capacity": "spot"}))
     assert [finding.remedy for finding in found] == ([] if fits else ["set it to at most 15"])
-    assert not _found("spot-checkpoints", planned("prod", saves))
+    assert not about("spot-checkpoints", planned("prod", saves))
 
 
 def test_unknown_model_of_a_run() -> None:
     """C01: a run's model is a row, as a service's is."""
-    (finding,) = _found("model-unknown", _plan(model="llama-3-70bb"))
+    (finding,) = about("model-unknown", _plan(model="llama-3-70bb"))
     assert finding.path == "gpucluster:training.runs[0].model"
     assert finding.remedy == "did you mean llama-3-70b? Or add a row of your own to gpucluster:catalogue.models"
 
@@ -316,7 +311,7 @@ def test_unknown_model_of_a_run() -> None:
 )
 def test_a_sites_rows_that_cannot_be_are_findings(rows: dict[str, Any], path: str, said: str) -> None:
     """B02, C01: a row that would divide by zero is refused with its path."""
-    (finding,) = _found("site-row", planned("prod", {"catalogue": rows}))
+    (finding,) = about("site-row", planned("prod", {"catalogue": rows}))
     assert finding.path == f"gpucluster:catalogue.{path}"
     assert said in finding.sentence
 
