@@ -4,6 +4,8 @@ import base64
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import reduce
+from operator import getitem, not_
 from typing import Any
 
 from tests.graph.harness import Recorded
@@ -25,18 +27,33 @@ def _efa(graph: Recorded, pool: str) -> int:
     return sum(each["interfaceType"] != "interface" for each in interfaces)
 
 
-def _repair(key: str) -> Callable[[Recorded, str], int]:
-    def found(graph: Recorded, pool: str) -> int:
-        number: int = graph.one(f"pool-{pool}-nodes").inputs["nodeRepairConfig"][key]
-        return number
+def at(name: str, path: str, read: Callable[[Any], Any] = lambda value: value) -> Callable[..., Any]:
+    """Reads what stands at a path of a resource's inputs; {0} and {1} are what the stars of its number stand for."""
+
+    def found(graph: Recorded, *stars: str) -> Any:
+        here: Any = graph.one(name.format(*stars)).inputs
+        for step in path.format(*stars).split("."):
+            here = here[int(step)] if isinstance(here, list) else here[step]
+        return read(here)
 
     return found
 
 
-def _repair_wait(graph: Recorded, pool: str, index: str) -> int:
-    config = graph.one(f"pool-{pool}-nodes").inputs["nodeRepairConfig"]
-    found: int = config["nodeRepairConfigOverrides"][int(index)]["minRepairWaitTimeMins"]
-    return found
+def units(unit: str) -> Callable[[str], int]:
+    """Reads the number of a quantity in this unit."""
+    return lambda quantity: int(quantity.removesuffix(unit))
+
+
+def amounts(where: str, pod: Callable[..., dict[str, Any]], *but: str) -> dict[str, Callable[..., Any]]:
+    """What a pod gets, by the paths of its numbers; all `but` those that are read in further places."""
+    read = {
+        "cpuMillicores": lambda graph, *stars: _limit(pod(graph, *stars), "cpu", "m"),
+        "efa": lambda graph, *stars: _limit(pod(graph, *stars), "vpc.amazonaws.com/efa"),
+        "gpus": lambda graph, *stars: _limit(pod(graph, *stars), "nvidia.com/gpu"),
+        "memoryMib": lambda graph, *stars: _limit(pod(graph, *stars), "memory", "Mi"),
+        "shmMib": lambda graph, *stars: _shm(pod(graph, *stars)),
+    }
+    return {f"{where}.pod.{key}": each for key, each in read.items() if key not in but}
 
 
 def _pools(graph: Recorded) -> list[str]:
@@ -135,16 +152,6 @@ def _asks_after(graph: Recorded, run: str, index: str) -> bool:
     return f"--after={run}" in asker["args"]
 
 
-def _gate(graph: Recorded, pool: str) -> dict[str, Any]:
-    spec: dict[str, Any] = graph.one(f"gate-{pool}-job").inputs["spec"]
-    return spec
-
-
-def _gate_pod(graph: Recorded, pool: str) -> dict[str, Any]:
-    pod: dict[str, Any] = _gate(graph, pool)["template"]["spec"]
-    return pod
-
-
 def _demanded(graph: Recorded, pool: str) -> dict[str, Any]:
     """What the script of a pool's gate is told."""
     found: dict[str, Any] = json.loads(graph.one(f"gate-{pool}-plan").inputs["data"]["plan.json"])
@@ -155,13 +162,13 @@ def _gate_test(key: str, parts: float = 1) -> Callable[[Recorded, str, str], flo
     return lambda graph, pool, index: float(_demanded(graph, pool)["tests"][int(index)][key] / parts)
 
 
-def _triton(graph: Recorded, name: str) -> dict[str, Any]:
-    spec: dict[str, Any] = graph.one(f"triton-{name}-deployment").inputs["spec"]
-    return spec
+def _demand(*path: str) -> Callable[[Recorded, str], Any]:
+    """Reads what a pool's gate demands."""
+    return lambda graph, pool: reduce(getitem, path, _demanded(graph, pool))
 
 
 def triton_pod(graph: Recorded, name: str) -> dict[str, Any]:
-    pod: dict[str, Any] = _triton(graph, name)["template"]["spec"]
+    pod: dict[str, Any] = graph.one(f"triton-{name}-deployment").inputs["spec"]["template"]["spec"]
     return pod
 
 
@@ -237,18 +244,12 @@ def _volumes(graph: Recorded) -> Iterator[int]:
         yield int(volume.inputs["spec"]["capacity"]["storage"].removesuffix("Gi"))
 
 
-def _expiry(graph: Recorded) -> int:
-    rules = graph.one("object-store-lifecycle").inputs["rules"]
-    (days,) = [rule["expiration"]["days"] for rule in rules if rule["id"] == "checkpoints"]
-    found: int = days
-    return found
+def _expiry(rules: list[dict[str, Any]]) -> Iterator[int]:
+    return (rule["expiration"]["days"] for rule in rules if rule["id"] == "checkpoints")
 
 
-def _cold(graph: Recorded) -> int:
-    rules = graph.one("object-store-lifecycle").inputs["rules"]
-    (days,) = [each["days"] for rule in rules for each in rule.get("transitions", ())]
-    found: int = days
-    return found
+def _cold(rules: list[dict[str, Any]]) -> Iterator[int]:
+    return (each["days"] for rule in rules for each in rule.get("transitions", ()))
 
 
 def _protected(graph: Recorded) -> Iterator[bool]:
@@ -266,14 +267,6 @@ def keeper_task(graph: Recorded) -> dict[str, Any]:
     """What the function that ends the stack is told."""
     task: dict[str, Any] = json.loads(graph.one("keeper-function").inputs["environment"]["variables"]["KEEPER"])
     return task
-
-
-def _percent(index: int) -> Callable[[Recorded], int]:
-    def found(graph: Recorded) -> int:
-        percent: int = graph.one("spending-budget").inputs["notifications"][index]["threshold"]
-        return percent
-
-    return found
 
 
 def _interface(key: str) -> Callable[[Recorded, str, str], Any]:
@@ -348,12 +341,10 @@ def _own_monitors(graph: Recorded) -> list[Any]:
 
 
 REGISTERED: Mapping[str, Callable[..., Any]] = {
-    "checkpointDays": _expiry,
-    "coldCheckpoints.days": _cold,
+    "checkpointDays": at("object-store-lifecycle", "rules", _expiry),
+    "coldCheckpoints.days": at("object-store-lifecycle", "rules", _cold),
     "home.backedUp": lambda graph: bool(graph.of_type("BackupPolicy")),
-    "home.coldDays": lambda graph: int(
-        graph.one("home-file-system").inputs["lifecyclePolicies"][0]["transitionToIa"].split("_")[1]
-    ),
+    "home.coldDays": at("home-file-system", "lifecyclePolicies.0.transitionToIa", lambda text: int(text.split("_")[1])),
     "datasets.*.copySeconds": lambda graph, name: iter(
         (
             int(graph.one(f"dataset-{name}-copy").timeouts["create"].removesuffix("s")),
@@ -363,24 +354,20 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
     "deployment.sessionManager": lambda graph: any(
         each.name == "node-role-policy-session" for each in graph.of_type("RolePolicyAttachment")
     ),
-    "endpoint.private": lambda graph: (
-        not graph.one("cluster-control-plane").inputs["vpcConfig"]["endpointPublicAccess"]
-    ),
-    "spending.anomalyUsd": lambda graph: float(
-        graph.one("spending-anomalies").inputs["thresholdExpression"]["dimension"]["values"][0]
-    ),
-    "spending.monthlyUsd": lambda graph: float(graph.one("spending-budget").inputs["limitAmount"]),
+    "endpoint.private": at("cluster-control-plane", "vpcConfig.endpointPublicAccess", not_),
+    "spending.anomalyUsd": at("spending-anomalies", "thresholdExpression.dimension.values.0", float),
+    "spending.monthlyUsd": at("spending-budget", "limitAmount", float),
     "vpc.endpointInterfaces": lambda graph: sum(
         len(each.inputs["subnetIds"])
         for each in graph.of_type("VpcEndpoint")
         if each.inputs["vpcEndpointType"] == "Interface"
     ),
     "vpc.leadsOut": lambda graph: bool(graph.of_type("NatGateway")),
-    "vpc.flowLogs.days": lambda graph: graph.one("flow-logs-group").inputs["retentionInDays"],
+    "vpc.flowLogs.days": at("flow-logs-group", "retentionInDays"),
     "keeper.hourlyUsd": lambda graph: round(keeper_task(graph)["hourly_usd"], 2),
     "keeper.warnHours": lambda graph: keeper_task(graph)["warn_hours"],
     "keeper.gpuPools.training": lambda graph: keeper_task(graph)["gpu_pools"]["training"],
-    **{f"spending.percents.{index}": _percent(index) for index in range(3)},
+    **{f"spending.percents.{index}": at("spending-budget", f"notifications.{index}.threshold") for index in range(3)},
     "fileSystem.backupDays": _fsx("automaticBackupRetentionDays", 0),
     "fileSystem.capacityGib": _volumes,
     "pools.*.lustreEfa": lambda graph, pool: _lustre_efa(graph, pool),
@@ -392,7 +379,7 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
         each.name == "monitors-file-system" for each in graph.resources.values()
     ),
     "monitoring.isolation.most": _isolated,
-    "monitoring.logDays": lambda graph: graph.one("pod-logs-group").inputs["retentionInDays"],
+    "monitoring.logDays": at("pod-logs-group", "retentionInDays"),
     "monitoring.requests.*.cpuMillicores": lambda graph, container: int(
         _requested(graph, container)["requests"]["cpu"].removesuffix("m")
     ),
@@ -401,33 +388,29 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
     "monitoring.retentionSizeGib": lambda graph: int(_prometheus(graph, "retentionSize").removesuffix("GB")),
     "monitoring.scrapeS": _scraped,
     "ownership.protect": _protected,
-    "pools.*.block.nodes": lambda graph, pool: _scaling(graph, pool)["desiredSize"],
-    "pools.*.block.shares.*.count": lambda graph, pool, _: _scaling(graph, pool)["maxSize"],
-    "pools.*.block.shares.*.maxUnhealthy": lambda graph, pool, _: _repair("maxUnhealthyNodeThresholdCount")(
-        graph, pool
-    ),
-    "pools.*.block.shares.*.nodes": lambda graph, pool, _: _scaling(graph, pool)["desiredSize"],
-    "pools.*.count": lambda graph, pool: _scaling(graph, pool)["maxSize"],
+    "pools.*.block.nodes": at("pool-{0}-nodes", "scalingConfig.desiredSize"),
+    "pools.*.block.shares.*.count": at("pool-{0}-nodes", "scalingConfig.maxSize"),
+    "pools.*.block.shares.*.maxUnhealthy": at("pool-{0}-nodes", "nodeRepairConfig.maxUnhealthyNodeThresholdCount"),
+    "pools.*.block.shares.*.nodes": at("pool-{0}-nodes", "scalingConfig.desiredSize"),
+    "pools.*.count": at("pool-{0}-nodes", "scalingConfig.maxSize"),
     "pools.*.efa": _efa,
     "pools.*.gpus": lambda graph, pool: graph.outputs["hardware"]["pools"][pool]["gpus"],
     "pools.*.interfaces.*.0": _interface("networkCardIndex"),
     "pools.*.interfaces.*.1": _interface("deviceIndex"),
-    "pools.*.nodesNow": lambda graph, pool: _scaling(graph, pool)["desiredSize"],
+    "pools.*.nodesNow": at("pool-{0}-nodes", "scalingConfig.desiredSize"),
     "pools.*.placementGroup": lambda graph, pool: "placement" in template(graph, pool),
-    "pools.*.repair.maxUnhealthy": _repair("maxUnhealthyNodeThresholdCount"),
-    "pools.*.repair.overrides.*.waitMinutes": _repair_wait,
-    "pools.*.repair.parallel": _repair("maxParallelNodesRepairedCount"),
-    "pools.*.rootVolumeGib": lambda graph, pool: template(graph, pool)["blockDeviceMappings"][0]["ebs"]["volumeSize"],
+    "pools.*.repair.maxUnhealthy": at("pool-{0}-nodes", "nodeRepairConfig.maxUnhealthyNodeThresholdCount"),
+    "pools.*.repair.overrides.*.waitMinutes": at(
+        "pool-{0}-nodes", "nodeRepairConfig.nodeRepairConfigOverrides.{1}.minRepairWaitTimeMins"
+    ),
+    "pools.*.repair.parallel": at("pool-{0}-nodes", "nodeRepairConfig.maxParallelNodesRepairedCount"),
+    "pools.*.rootVolumeGib": at("pool-{0}-template", "blockDeviceMappings.0.ebs.volumeSize"),
     "queues.*.gpus": lambda graph, index: int(_queue("capability")(graph, index)["nvidia.com/gpu"]),
     "queues.*.reclaimable": _queue("reclaimable"),
     "queues.*.weight": _queue("weight"),
     "runs.*.efa": lambda graph, run: _limit(gang(graph, run), "vpc.amazonaws.com/efa") * _replicas(graph, run),
     "runs.*.gpus": lambda graph, run: int(run_spec(graph, run)["nprocPerNode"]) * _replicas(graph, run),
-    "runs.*.pod.cpuMillicores": lambda graph, run: _limit(gang(graph, run), "cpu", "m"),
-    "runs.*.pod.efa": lambda graph, run: _limit(gang(graph, run), "vpc.amazonaws.com/efa"),
-    "runs.*.pod.gpus": lambda graph, run: _limit(gang(graph, run), "nvidia.com/gpu"),
-    "runs.*.pod.memoryMib": lambda graph, run: _limit(gang(graph, run), "memory", "Mi"),
-    "runs.*.pod.shmMib": lambda graph, run: _shm(gang(graph, run)),
+    **amounts("runs.*", gang),
     "runs.*.metricsPort": lambda graph, run: iter(
         (int(told(graph, run)["METRICS_PORT"]), gang(graph, run)["containers"][0]["ports"][0]["containerPort"])
     ),
@@ -441,24 +424,15 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
     "runs.*.followUps.*.keepS": lambda graph, run, index: _follow_up(graph, run, index)["spec"]["runPolicy"][
         "ttlSecondsAfterFinished"
     ],
-    "runs.*.followUps.*.pod.cpuMillicores": lambda graph, run, index: _limit(
-        _follow_up_pod(graph, run, index), "cpu", "m"
-    ),
-    "runs.*.followUps.*.pod.efa": lambda graph, run, index: _limit(
-        _follow_up_pod(graph, run, index), "vpc.amazonaws.com/efa"
-    ),
+    **amounts("runs.*.followUps.*", _follow_up_pod, "gpus"),
     "runs.*.followUps.*.pod.gpus": lambda graph, run, index: iter(
         (
             _limit(_follow_up_pod(graph, run, index), "nvidia.com/gpu"),
             int(_follow_up(graph, run, index)["spec"]["nprocPerNode"]),
         )
     ),
-    "runs.*.followUps.*.pod.memoryMib": lambda graph, run, index: _limit(
-        _follow_up_pod(graph, run, index), "memory", "Mi"
-    ),
-    "runs.*.followUps.*.pod.shmMib": lambda graph, run, index: _shm(_follow_up_pod(graph, run, index)),
     "runs.*.launch.elastic": lambda graph, run: "elasticPolicy" in run_spec(graph, run),
-    "runs.*.launch.leastPods": lambda graph, run: run_spec(graph, run)["runPolicy"]["schedulingPolicy"]["minAvailable"],
+    "runs.*.launch.leastPods": at("run-{0}-job", "spec.runPolicy.schedulingPolicy.minAvailable"),
     "runs.*.launch.loaderWorkers": lambda graph, run: int(flag(graph, run, "loader-workers")),
     "runs.*.launch.profileFrom": lambda graph, run: int(flag(graph, run, "profile-from")),
     "runs.*.launch.profileTo": lambda graph, run: int(flag(graph, run, "profile-to")),
@@ -467,7 +441,7 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
     "runs.*.restarts": lambda graph, run: (
         (run_spec(graph, run)["runPolicy"]["backoffLimit"] - 1) / _replicas(graph, run)
     ),
-    "runs.*.deadlineS": lambda graph, run: run_spec(graph, run)["runPolicy"]["activeDeadlineSeconds"],
+    "runs.*.deadlineS": at("run-{0}-job", "spec.runPolicy.activeDeadlineSeconds"),
     "runs.*.saving.everyS": lambda graph, run: int(told(graph, run)["CHECKPOINT_EVERY_SECONDS"]),
     "runs.*.saving.fileSystemS": lambda graph, run: int(
         told(graph, run).get("CHECKPOINT_FILE_SYSTEM_SECONDS") or told(graph, run)["CHECKPOINT_EVERY_SECONDS"]
@@ -491,7 +465,7 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
     "services.*.gpus": lambda graph, service: (
         _scaler(graph, service)["minReplicas"] * _limit(server(graph, service), "nvidia.com/gpu")
     ),
-    "services.*.graceSeconds": lambda graph, service: server(graph, service)["terminationGracePeriodSeconds"],
+    "services.*.graceSeconds": at("service-{0}-deployment", "spec.template.spec.terminationGracePeriodSeconds"),
     "services.*.maxLoraRank": lambda graph, service: _room(graph, service, "max-lora-rank"),
     "services.*.maxLoras": lambda graph, service: _room(graph, service, "max-loras"),
     "services.*.maxModelLen": lambda graph, service: _word(graph, service, "max-model-len"),
@@ -499,73 +473,56 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
     "services.*.maxNumSeqs": lambda graph, service: _word(graph, service, "max-num-seqs"),
     "services.*.maxReplicas": lambda graph, service: _scaler(graph, service)["maxReplicas"],
     "services.*.minReplicas": lambda graph, service: _scaler(graph, service)["minReplicas"],
-    "services.*.pod.cpuMillicores": lambda graph, service: _limit(server(graph, service), "cpu", "m"),
-    "services.*.pod.efa": lambda graph, service: _limit(server(graph, service), "vpc.amazonaws.com/efa"),
+    **amounts("services.*", server, "gpus"),
     "services.*.pod.gpus": lambda graph, service: iter(
         (_limit(server(graph, service), "nvidia.com/gpu"), _word(graph, service, "tensor-parallel-size"))
     ),
-    "services.*.pod.memoryMib": lambda graph, service: _limit(server(graph, service), "memory", "Mi"),
-    "services.*.pod.shmMib": lambda graph, service: _shm(server(graph, service)),
     "services.*.prefixCaching": lambda graph, service: _on(graph, service, "prefix-caching"),
     "services.*.scaling.downSeconds": lambda graph, service: _pace(graph, service, "scaleDown"),
     "services.*.scaling.kvCachePercent": lambda graph, service: (
         int(_target(graph, service, "vllm_kv_cache_usage_perc").removesuffix("m")) / 10
     ),
     "services.*.scaling.upSeconds": lambda graph, service: _pace(graph, service, "scaleUp"),
-    "measured.*.devices": lambda graph, pool: _demanded(graph, pool)["devices"],
-    "measured.*.links": lambda graph, pool: _demanded(graph, pool)["links"],
-    "measured.*.nodes": lambda graph, pool: (
-        each for each in (_gate(graph, pool)["completions"], _gate(graph, pool)["parallelism"])
-    ),
-    "measured.*.pod.cpuMillicores": lambda graph, pool: _limit(_gate_pod(graph, pool), "cpu", "m"),
-    "measured.*.pod.efa": lambda graph, pool: _limit(_gate_pod(graph, pool), "vpc.amazonaws.com/efa"),
-    "measured.*.pod.gpus": lambda graph, pool: _limit(_gate_pod(graph, pool), "nvidia.com/gpu"),
-    "measured.*.pod.memoryMib": lambda graph, pool: _limit(_gate_pod(graph, pool), "memory", "Mi"),
-    "measured.*.pod.shmMib": lambda graph, pool: _shm(_gate_pod(graph, pool)),
-    "measured.*.pairs.rounds": lambda graph, pool: _demanded(graph, pool)["pairs"]["rounds"],
-    "measured.*.pairs.seconds": lambda graph, pool: _demanded(graph, pool)["pairs"]["seconds"],
-    "measured.*.readGbPerS": lambda graph, pool: _demanded(graph, pool)["storage"]["read_gb_per_s"],
-    "measured.*.seconds": lambda graph, pool: _gate(graph, pool)["activeDeadlineSeconds"],
-    "measured.*.storageMib": lambda graph, pool: _demanded(graph, pool)["storage"]["mib"],
+    "measured.*.devices": _demand("devices"),
+    "measured.*.links": _demand("links"),
+    "measured.*.nodes": at("gate-{0}-job", "spec", lambda spec: iter((spec["completions"], spec["parallelism"]))),
+    **amounts("measured.*", lambda graph, pool: graph.one(f"gate-{pool}-job").inputs["spec"]["template"]["spec"]),
+    "measured.*.pairs.rounds": _demand("pairs", "rounds"),
+    "measured.*.pairs.seconds": _demand("pairs", "seconds"),
+    "measured.*.readGbPerS": _demand("storage", "read_gb_per_s"),
+    "measured.*.seconds": at("gate-{0}-job", "spec.activeDeadlineSeconds"),
+    "measured.*.storageMib": _demand("storage", "mib"),
     "measured.*.tests.*.nodes": _gate_test("nodes"),
     "measured.*.tests.*.sizeGib": _gate_test("bytes", 2**30),
     "measured.*.tests.*.threshold.fail": _gate_test("fail"),
     "measured.*.tests.*.threshold.warn": _gate_test("warn"),
-    "measured.*.expiryDays": lambda graph, pool: int(
-        graph.one(f"gate-{pool}-expiry")
-        .inputs["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"][0]["args"][-1]
-        .removeprefix("--days=")
+    "measured.*.expiryDays": at(
+        "gate-{0}-expiry",
+        "spec.jobTemplate.spec.template.spec.containers.0.args",
+        lambda args: int(args[-1].removeprefix("--days=")),
     ),
     "measured.*.history": lambda graph, pool: (
         f"gate-{pool}-history-schedule" in {each.name for each in graph.of_type("CronJob")}
     ),
     "measured.*.weekly": lambda graph, pool: f"gate-{pool}-weekly" in {each.name for each in graph.of_type("CronJob")},
-    "measured.*.writeGbPerS": lambda graph, pool: _demanded(graph, pool)["storage"]["write_gb_per_s"],
-    "pipelines.sandbox": lambda graph: (
-        "podSpecPatch" in json.loads(graph.one("pipelines-argo-config").inputs["data"]["workflowDefaults"])["spec"]
+    "measured.*.writeGbPerS": _demand("storage", "write_gb_per_s"),
+    "pipelines.sandbox": at(
+        "pipelines-argo-config", "data.workflowDefaults", lambda text: "podSpecPatch" in json.loads(text)["spec"]
     ),
     "pools.*.fallsBack": lambda graph, pool: f"{pool}-on-demand" in _pools(graph),
     "pools.*.exclusiveCpus": lambda graph, pool: (
         b"cpuManagerPolicy" in base64.b64decode(template(graph, pool).get("userData") or "")
     ),
     "pools.*.sandboxed": lambda graph, pool: b"runsc" in base64.b64decode(template(graph, pool).get("userData") or ""),
-    "vpc.prefixes": lambda graph: (
-        "ENABLE_PREFIX_DELEGATION" in graph.one("node-addons-vpc-cni").inputs["configurationValues"]
-    ),
-    "pipelines.gib": lambda graph: int(
-        graph.one("pipelines-mysql")
-        .inputs["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"]
-        .removesuffix("Gi")
-    ),
+    "vpc.prefixes": at("node-addons-vpc-cni", "configurationValues", lambda text: "ENABLE_PREFIX_DELEGATION" in text),
+    "pipelines.gib": at("pipelines-mysql", "spec.volumeClaimTemplates.0.spec.resources.requests.storage", units("Gi")),
     "services.*.scaling.waitingPerReplica": lambda graph, service: int(
         _target(graph, service, "vllm_num_requests_waiting")
     ),
     "services.*.spread": lambda graph, service: (
         {each["whenUnsatisfiable"] for each in server(graph, service)["topologySpreadConstraints"]} == {"DoNotSchedule"}
     ),
-    "services.*.spareReplica": lambda graph, service: (
-        graph.one(f"service-{service}-deployment").inputs["spec"]["strategy"]["rollingUpdate"]["maxSurge"] == 1
-    ),
+    "services.*.spareReplica": at("service-{0}-deployment", "spec.strategy.rollingUpdate.maxSurge", bool),
     "services.*.startupSeconds": _startup,
     "totals.efaInterfaces": lambda graph: sum(
         _efa(graph, pool) * _scaling(graph, pool)["maxSize"] for pool in _pools(graph)
@@ -579,24 +536,17 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
         )
     ),
     "tracking.mlflow.backupS": lambda graph: _copied(graph, "tracking-backup-schedule"),
-    "tracking.mlflow.gib": lambda graph: int(
-        graph.one("tracking-database-server")
-        .inputs["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"]
-        .removesuffix("Gi")
+    "tracking.mlflow.gib": at(
+        "tracking-database-server", "spec.volumeClaimTemplates.0.spec.resources.requests.storage", units("Gi")
     ),
-    "triton.*.copySeconds": lambda graph, name: graph.one(f"models-{name}-copy").inputs["spec"][
-        "activeDeadlineSeconds"
-    ],
+    "triton.*.copySeconds": at("models-{0}-copy", "spec.activeDeadlineSeconds"),
     "triton.*.gpus": lambda graph, name: (
-        _triton(graph, name)["replicas"] * _limit(triton_pod(graph, name), "nvidia.com/gpu")
+        graph.one(f"triton-{name}-deployment").inputs["spec"]["replicas"]
+        * _limit(triton_pod(graph, name), "nvidia.com/gpu")
     ),
-    "triton.*.pod.cpuMillicores": lambda graph, name: _limit(triton_pod(graph, name), "cpu", "m"),
-    "triton.*.pod.efa": lambda graph, name: _limit(triton_pod(graph, name), "vpc.amazonaws.com/efa"),
-    "triton.*.pod.gpus": lambda graph, name: _limit(triton_pod(graph, name), "nvidia.com/gpu"),
-    "triton.*.pod.memoryMib": lambda graph, name: _limit(triton_pod(graph, name), "memory", "Mi"),
-    "triton.*.pod.shmMib": lambda graph, name: _shm(triton_pod(graph, name)),
-    "triton.*.replicas": lambda graph, name: _triton(graph, name)["replicas"],
-    "triton.*.spareReplica": lambda graph, name: _triton(graph, name)["strategy"]["rollingUpdate"]["maxSurge"] == 1,
+    **amounts("triton.*", triton_pod),
+    "triton.*.replicas": at("triton-{0}-deployment", "spec.replicas"),
+    "triton.*.spareReplica": at("triton-{0}-deployment", "spec.strategy.rollingUpdate.maxSurge", bool),
     "triton.*.startupSeconds": _triton_startup,
 }
 """What of the graph is a number of the plan: one value, or an iterator of all the places where it stands."""
