@@ -108,8 +108,7 @@ def _measured(module: str, *arguments: str) -> dict[str, float]:
     # As a person has it: what was imported once is not compiled again.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(argv, cwd=ROOT, env=environment, capture_output=True, text=True, check=True, timeout=600)
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def planning() -> list[Figure]:

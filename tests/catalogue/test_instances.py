@@ -29,8 +29,7 @@ GPU_NAMES = {"RTX PRO 6000": "RTX PRO Server 6000", "A100 40GB": "A100", "A100 8
 @cache
 def _described() -> dict[str, Any]:
     data = Path(moto.__file__).parent / "ec2" / "resources" / "instance_types.json.gz"
-    types: dict[str, Any] = json.loads(gzip.decompress(data.read_bytes()))
-    return types
+    return json.loads(gzip.decompress(data.read_bytes()))
 
 
 def _carries_efa(card: dict[str, Any]) -> bool:

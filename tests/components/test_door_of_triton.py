@@ -125,8 +125,7 @@ def test_metrics_are_for_the_scraper(ask: Ask) -> None:
 
 def _pod() -> dict[str, Any]:
     made = built(lambda opts: TritonServer("sample", triton_args(), opts)).one("sample-deployment")
-    pod: dict[str, Any] = made.inputs["spec"]["template"]["spec"]
-    return pod
+    return made.inputs["spec"]["template"]["spec"]
 
 
 def test_triton_listens_on_loopback_and_grpc_is_off() -> None:

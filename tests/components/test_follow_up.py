@@ -17,13 +17,11 @@ def graph(**changes: Any) -> Recorded:
 
 
 def manifest(**changes: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(graph(**changes).one("sample-script").inputs["data"]["job.json"])
-    return found
+    return json.loads(graph(**changes).one("sample-script").inputs["data"]["job.json"])
 
 
 def pod(**changes: Any) -> dict[str, Any]:
-    found: dict[str, Any] = manifest(**changes)["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
-    return found
+    return manifest(**changes)["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
 
 
 def test_a_job_reads_checkpoints_and_writes_beside_them_only() -> None:

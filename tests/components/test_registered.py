@@ -101,8 +101,7 @@ def differences(variant: str) -> Any:
 @cache
 def written(name: str) -> dict[str, Any]:
     """One of the files."""
-    found: dict[str, Any] = yaml.safe_load((WRITTEN / f"{name}.yaml").read_text(encoding="utf-8"))
-    return found
+    return yaml.safe_load((WRITTEN / f"{name}.yaml").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", MAKERS)

@@ -19,13 +19,11 @@ def service(**changes: Any) -> Any:
 
 
 def deployment(**changes: Any) -> dict[str, Any]:
-    spec: dict[str, Any] = service(**changes).one("sample-deployment").inputs["spec"]
-    return spec
+    return service(**changes).one("sample-deployment").inputs["spec"]
 
 
 def server(**changes: Any) -> dict[str, Any]:
-    container: dict[str, Any] = deployment(**changes)["template"]["spec"]["containers"][0]
-    return container
+    return deployment(**changes)["template"]["spec"]["containers"][0]
 
 
 def test_the_autoscaler_alone_owns_the_replicas_q01_in06() -> None:

@@ -27,8 +27,7 @@ def job(**changes: Any) -> dict[str, Any]:
 
 
 def pod(**changes: Any) -> dict[str, Any]:
-    spec: dict[str, Any] = job(**changes)["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
-    return spec
+    return job(**changes)["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
 
 
 def env(**changes: Any) -> dict[str, str]:

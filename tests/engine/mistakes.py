@@ -25,8 +25,7 @@ def replicas(spec: Mapping[str, Any]) -> list[Props]:
 
 def containers(spec: Mapping[str, Any]) -> list[Props]:
     """The containers of a Job or a Deployment."""
-    found: list[Props] = spec["template"]["spec"]["containers"]
-    return found
+    return spec["template"]["spec"]["containers"]
 
 
 # -- access

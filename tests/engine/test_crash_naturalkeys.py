@@ -35,8 +35,7 @@ class Nothing(Account):
 
 
 def provider_of(graph: Graph, resource: Resource) -> Mapping[str, Any]:
-    inputs: Mapping[str, Any] = graph.resources[resource.provider.rpartition("::")[0]].inputs
-    return inputs
+    return graph.resources[resource.provider.rpartition("::")[0]].inputs
 
 
 def complaint(graph: Graph, resource: Resource) -> str | None:

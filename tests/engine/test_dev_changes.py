@@ -145,8 +145,7 @@ class Changed:
 def vllm(site: Rehearsed) -> dict[str, Any]:
     found = site.kube.get("apps/v1", "Deployment", "llama-3-8b", "inference")
     assert found is not None
-    container: dict[str, Any] = found["spec"]["template"]["spec"]["containers"][0]
-    return container
+    return found["spec"]["template"]["spec"]["containers"][0]
 
 
 def model_service(site: Rehearsed) -> dict[str, Any]:
@@ -172,8 +171,7 @@ def lustre_volumes(site: Rehearsed) -> dict[str, dict[str, Any]]:
 
 
 def file_systems(site: Rehearsed) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = site.aws("fsx").describe_file_systems()["FileSystems"]
-    return found
+    return site.aws("fsx").describe_file_systems()["FileSystems"]
 
 
 @pytest.fixture(scope="module")

@@ -49,8 +49,7 @@ def efa_rules(site: Rehearsed, vpc: str) -> list[dict[str, Any]]:
 
 def node_group(site: Rehearsed) -> dict[str, Any]:
     answer = site.aws("eks").describe_nodegroup(clusterName=CLUSTER, nodegroupName="training")
-    group: dict[str, Any] = answer["nodegroup"]
-    return group
+    return answer["nodegroup"]
 
 
 def applied(site: Rehearsed, api_version: str, kind: str) -> bool:

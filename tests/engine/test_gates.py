@@ -49,8 +49,7 @@ def verdict_of(site: Rehearsed, pool: str, node: str) -> dict[str, Any]:
     """What is kept of a node's measurement."""
     kept = site.kube.get("v1", "ConfigMap", f"gate-{pool}-verdicts", WHERE)
     assert kept is not None
-    found: dict[str, Any] = json.loads(kept["data"][node])
-    return found
+    return json.loads(kept["data"][node])
 
 
 def verdict(site: Rehearsed, node: str) -> dict[str, Any]:
@@ -217,8 +216,7 @@ def test_a_node_that_was_mended_is_measured_again_by_itself_and_let_in(gated: tu
 def _kept(site: Rehearsed) -> list[dict[str, Any]]:
     """The run's failures, as they stand in the cluster."""
     found = site.kube.get("v1", "ConfigMap", "run-failures", WHERE) or {}
-    kept: list[dict[str, Any]] = json.loads((found.get("data") or {}).get(RUN, "[]"))
-    return kept
+    return json.loads((found.get("data") or {}).get(RUN, "[]"))
 
 
 def test_a_run_that_fails_says_class_node_rank_and_next_step(gated: tuple[Rehearsed, str]) -> None:

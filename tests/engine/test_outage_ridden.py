@@ -54,8 +54,7 @@ def no_faults_left(site: Rehearsed) -> Iterator[None]:
 
 
 def requests(site: Rehearsed) -> dict[str, int]:
-    counts: dict[str, int] = site.control("GET", "requests")
-    return counts
+    return site.control("GET", "requests")
 
 
 def test_what_exists_is_never_adopted(site: Rehearsed) -> None:
@@ -125,8 +124,7 @@ def at_first(kind: str, act: Callable[[], None]) -> Watcher:
 
 
 def api_server(site: Rehearsed) -> int:
-    pid: int = json.loads((site.kubeconfig.parent / "processes.json").read_text())["kube-apiserver"]["pid"]
-    return pid
+    return json.loads((site.kubeconfig.parent / "processes.json").read_text())["kube-apiserver"]["pid"]
 
 
 def test_a_frozen_api_server_is_waited_for(site: Rehearsed) -> None:

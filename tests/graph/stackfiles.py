@@ -36,8 +36,7 @@ def stack_names() -> list[str]:
 
 def stack_config(stack: str) -> dict[str, Any]:
     """What stands below `config:` in the stack's file."""
-    config: dict[str, Any] = yaml.safe_load((ROOT / f"Pulumi.{stack}.yaml").read_text())["config"]
-    return config
+    return yaml.safe_load((ROOT / f"Pulumi.{stack}.yaml").read_text())["config"]
 
 
 def secrets_of(config: Mapping[str, Any]) -> dict[str, str]:

@@ -31,8 +31,7 @@ def stored(obj: Object, plural: str) -> Object:
     """An object of the Gateway API as it is stored."""
     path = f"config/crd/standard/gateway.networking.k8s.io_{plural}.yaml"
     definition = yaml.safe_load(manifest("traefik", path, "sigs.k8s.io/gateway-api").read_text())
-    whole: Object = defaulted(obj, definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"])
-    return whole
+    return defaulted(obj, definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"])
 
 
 class Served:

@@ -33,8 +33,7 @@ HERE = ARN.replace("us-east-2", REGION)
 
 def registered(name: str) -> dict[str, Any]:
     """An object as the program registers it, in this account's region."""
-    found: dict[str, Any] = json.loads(json.dumps(dict(dev().one(name).inputs)).replace("us-east-2", REGION))
-    return found
+    return json.loads(json.dumps(dict(dev().one(name).inputs)).replace("us-east-2", REGION))
 
 
 def held(site: Site, name: str, namespace: str = "inference") -> dict[str, str]:

@@ -40,13 +40,11 @@ class Deployed:
 
     def spec(self, name: str) -> dict[str, Any]:
         """The spec of the registered object of that logical name."""
-        found: dict[str, Any] = self.graph.one(name).inputs["spec"]
-        return found
+        return self.graph.one(name).inputs["spec"]
 
     def gang(self, run: str) -> dict[str, Any]:
         """The pod template of a run's Master."""
-        found: dict[str, Any] = self.spec(f"run-{run}-job")["pytorchReplicaSpecs"]["Master"]["template"]
-        return found
+        return self.spec(f"run-{run}-job")["pytorchReplicaSpecs"]["Master"]["template"]
 
 
 @cache

@@ -14,8 +14,7 @@ STARTUP_PERIOD_S = 10
 
 
 def _scaling(graph: Recorded, pool: str) -> dict[str, int]:
-    scaling: dict[str, int] = graph.one(f"pool-{pool}-nodes").inputs["scalingConfig"]
-    return scaling
+    return graph.one(f"pool-{pool}-nodes").inputs["scalingConfig"]
 
 
 def template(graph: Recorded, pool: str) -> Mapping[str, Any]:
@@ -61,8 +60,7 @@ def _pools(graph: Recorded) -> list[str]:
 
 
 def run_spec(graph: Recorded, run: str) -> dict[str, Any]:
-    spec: dict[str, Any] = graph.one(f"run-{run}-job").inputs["spec"]
-    return spec
+    return graph.one(f"run-{run}-job").inputs["spec"]
 
 
 def _replicas(graph: Recorded, run: str) -> int:
@@ -70,13 +68,11 @@ def _replicas(graph: Recorded, run: str) -> int:
 
 
 def gang(graph: Recorded, run: str) -> dict[str, Any]:
-    pod: dict[str, Any] = run_spec(graph, run)["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
-    return pod
+    return run_spec(graph, run)["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
 
 
 def server(graph: Recorded, service: str) -> dict[str, Any]:
-    pod: dict[str, Any] = graph.one(f"service-{service}-deployment").inputs["spec"]["template"]["spec"]
-    return pod
+    return graph.one(f"service-{service}-deployment").inputs["spec"]["template"]["spec"]
 
 
 def _limit(pod: dict[str, Any], resource: str, unit: str = "") -> int:
@@ -116,8 +112,7 @@ def _copied(graph: Recorded, schedule: str) -> Iterator[int]:
 
 
 def command(graph: Recorded, service: str) -> list[str]:
-    words: list[str] = server(graph, service)["containers"][0]["command"]
-    return words
+    return server(graph, service)["containers"][0]["command"]
 
 
 def _word(graph: Recorded, service: str, name: str) -> float:
@@ -130,21 +125,18 @@ def _follow_up(graph: Recorded, run: str, index: str) -> dict[str, Any]:
     """The manifest that is made a job for each checkpoint."""
     scripts = [each for each in graph.of_type("ConfigMap") if each.name.startswith(f"follow-up-{run}-")]
     texts = [each.inputs["data"]["job.json"] for each in scripts if each.name.endswith("-script")]
-    found: dict[str, Any] = json.loads(texts[int(index)])
-    return found
+    return json.loads(texts[int(index)])
 
 
 def _follow_up_pod(graph: Recorded, run: str, index: str) -> dict[str, Any]:
     replicas = _follow_up(graph, run, index)["spec"]["pytorchReplicaSpecs"]
-    pod: dict[str, Any] = replicas["Master"]["template"]["spec"]
-    return pod
+    return replicas["Master"]["template"]["spec"]
 
 
 def _follow_up_asks(graph: Recorded, run: str, index: str) -> dict[str, Any]:
     """The schedule of what asks."""
     there = [each for each in graph.of_type("CronJob") if each.name.startswith(f"follow-up-{run}-")]
-    spec: dict[str, Any] = there[int(index)].inputs["spec"]
-    return spec
+    return there[int(index)].inputs["spec"]
 
 
 def _asks_after(graph: Recorded, run: str, index: str) -> bool:
@@ -154,8 +146,7 @@ def _asks_after(graph: Recorded, run: str, index: str) -> bool:
 
 def _demanded(graph: Recorded, pool: str) -> dict[str, Any]:
     """What the script of a pool's gate is told."""
-    found: dict[str, Any] = json.loads(graph.one(f"gate-{pool}-plan").inputs["data"]["plan.json"])
-    return found
+    return json.loads(graph.one(f"gate-{pool}-plan").inputs["data"]["plan.json"])
 
 
 def _gate_test(key: str, parts: float = 1) -> Callable[[Recorded, str, str], float]:
@@ -168,8 +159,7 @@ def _demand(*path: str) -> Callable[[Recorded, str], Any]:
 
 
 def triton_pod(graph: Recorded, name: str) -> dict[str, Any]:
-    pod: dict[str, Any] = graph.one(f"triton-{name}-deployment").inputs["spec"]["template"]["spec"]
-    return pod
+    return graph.one(f"triton-{name}-deployment").inputs["spec"]["template"]["spec"]
 
 
 def _triton_startup(graph: Recorded, name: str) -> int:
@@ -192,8 +182,7 @@ def _adapter_copy(graph: Recorded, service: str, index: str) -> int:
     """The budget of the Job that brings an adapter, by its place among the modules."""
     words = command(graph, service)
     name, _, _ = words[words.index("--lora-modules") + 1 + int(index)].partition("=")
-    seconds: int = graph.one(f"adapter-{service}-{name}-copy").inputs["spec"]["activeDeadlineSeconds"]
-    return seconds
+    return graph.one(f"adapter-{service}-{name}-copy").inputs["spec"]["activeDeadlineSeconds"]
 
 
 def _scaler(graph: Recorded, service: str) -> dict[str, Any]:
@@ -201,14 +190,12 @@ def _scaler(graph: Recorded, service: str) -> dict[str, Any]:
     if f"service-{service}-autoscaler" not in {each.name for each in graph.of_type("HorizontalPodAutoscaler")}:
         replicas = graph.one(f"service-{service}-deployment").inputs["spec"]["replicas"]
         return {"minReplicas": replicas, "maxReplicas": replicas}
-    spec: dict[str, Any] = graph.one(f"service-{service}-autoscaler").inputs["spec"]
-    return spec
+    return graph.one(f"service-{service}-autoscaler").inputs["spec"]
 
 
 def _target(graph: Recorded, service: str, metric: str) -> str:
     found = {each["pods"]["metric"]["name"]: each["pods"]["target"] for each in _scaler(graph, service)["metrics"]}
-    quantity: str = found[metric]["averageValue"]
-    return quantity
+    return found[metric]["averageValue"]
 
 
 def _pace(graph: Recorded, service: str, way: str) -> Iterator[int]:
@@ -265,8 +252,7 @@ def _fsx(key: str, without: Any = None) -> Callable[[Recorded], Any]:
 
 def keeper_task(graph: Recorded) -> dict[str, Any]:
     """What the function that ends the stack is told."""
-    task: dict[str, Any] = json.loads(graph.one("keeper-function").inputs["environment"]["variables"]["KEEPER"])
-    return task
+    return json.loads(graph.one("keeper-function").inputs["environment"]["variables"]["KEEPER"])
 
 
 def _interface(key: str) -> Callable[[Recorded, str, str], Any]:
@@ -291,8 +277,7 @@ def _prometheus(graph: Recorded, *path: str) -> Any:
 
 def _requested(graph: Recorded, container: str) -> dict[str, Any]:
     if container == "logCollector":
-        found: dict[str, Any] = graph.one("log-collector-release").inputs["values"]["resources"]
-        return found
+        return graph.one("log-collector-release").inputs["values"]["resources"]
     return dict(_stack(graph, *_CONTAINERS[container]))
 
 

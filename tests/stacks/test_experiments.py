@@ -20,13 +20,11 @@ from tests.stacks.platforms import deployed
 
 
 def spec() -> dict[str, Any]:
-    found: dict[str, Any] = deployed("fake").spec("experiment-rates-experiment")
-    return found
+    return deployed("fake").spec("experiment-rates-experiment")
 
 
 def trial() -> dict[str, Any]:
-    found: dict[str, Any] = spec()["trialTemplate"]["trialSpec"]["spec"]
-    return found
+    return spec()["trialTemplate"]["trialSpec"]["spec"]
 
 
 def test_a_trial_is_the_runs_own_job_but_for_what_the_experiment_says_r02() -> None:

@@ -25,8 +25,7 @@ def names(gates: tuple[str, ...], graph: Recorded) -> list[str]:
 
 def anew() -> Recorded:
     """What is registered now, in a run of its own."""
-    graph: Recorded = fake_graph.__wrapped__()
-    return graph
+    return fake_graph.__wrapped__()
 
 
 @every_release

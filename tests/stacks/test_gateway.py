@@ -48,8 +48,7 @@ def graph(
 
 
 def spec(found: Recorded, name: str) -> dict[str, Any]:
-    held: dict[str, Any] = found.one(name).inputs["spec"]
-    return held
+    return found.one(name).inputs["spec"]
 
 
 def test_nothing_of_it_is_there_unless_the_stack_file_asks() -> None:

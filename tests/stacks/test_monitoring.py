@@ -15,14 +15,12 @@ WATCHED = pytest.mark.parametrize("stack", ["fake", "dev", "prod"])
 
 
 def values(found: Deployed, release: str = "monitoring-stack-chart-release") -> dict[str, Any]:
-    given: dict[str, Any] = found.graph.one(release).inputs["values"]
-    return given
+    return found.graph.one(release).inputs["values"]
 
 
 def config(found: Deployed) -> dict[str, Any]:
     secret = found.graph.one("monitoring-stack-alertmanager-config")
-    told: dict[str, Any] = json.loads(secret.inputs["stringData"]["alertmanager.yaml"])
-    return told
+    return json.loads(secret.inputs["stringData"]["alertmanager.yaml"])
 
 
 def test_without_the_section_nothing_watches() -> None:

@@ -85,8 +85,7 @@ def inside() -> Recorded:
 
 
 def spec(found: Recorded, name: str) -> dict[str, Any]:
-    held: dict[str, Any] = found.one(name).inputs["spec"]
-    return held
+    return found.one(name).inputs["spec"]
 
 
 def arguments(found: Recorded) -> list[str]:

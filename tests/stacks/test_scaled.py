@@ -30,8 +30,7 @@ def deployed() -> Recorded:
 
 
 def spec(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = deployed().one(name).inputs["spec"]
-    return found
+    return deployed().one(name).inputs["spec"]
 
 
 def test_the_graph_breaks_no_rule() -> None:

@@ -85,8 +85,7 @@ def container(name: str) -> dict[str, Any]:
     """The first container of the pods of a resource."""
     spec = wired().one(name).inputs["spec"]
     template = spec["pytorchReplicaSpecs"]["Worker"]["template"] if "pytorchReplicaSpecs" in spec else spec["template"]
-    found: dict[str, Any] = template["spec"]["containers"][0]
-    return found
+    return template["spec"]["containers"][0]
 
 
 def test_pods_ask_for_what_is_planned() -> None:

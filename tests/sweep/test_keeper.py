@@ -218,8 +218,7 @@ def test_pools_sleep_at_night_and_wake_by_day(make: Any, cloud: Cloud) -> None:
 
     def wanted() -> int:
         group = eks.describe_nodegroup(clusterName="gpucluster-sleeps", nodegroupName="training")["nodegroup"]
-        size: int = group["scalingConfig"]["desiredSize"]
-        return size
+        return group["scalingConfig"]["desiredSize"]
 
     kept.until(-1.1)
     assert wanted() == 1

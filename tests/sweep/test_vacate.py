@@ -106,8 +106,7 @@ class Cluster:
         self.binary.chmod(0o700)
 
     def deleted(self) -> list[list[str]]:
-        found: list[list[str]] = json.loads(self.file.read_text())["deleted"]
-        return found
+        return json.loads(self.file.read_text())["deleted"]
 
 
 @pytest.fixture

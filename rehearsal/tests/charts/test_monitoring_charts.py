@@ -24,8 +24,7 @@ def one(objects: list[Object], kind: str, name: str = "") -> Object:
 
 
 def container(workload: Object, index: int = 0) -> Object:
-    found: Object = workload["spec"]["template"]["spec"]["containers"][index]
-    return found
+    return workload["spec"]["template"]["spec"]["containers"][index]
 
 
 def test_prometheus_is_what_the_values_say() -> None:

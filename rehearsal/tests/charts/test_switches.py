@@ -34,8 +34,7 @@ def server(**values: Any) -> Object:
 
 
 def container(workload: Object) -> Object:
-    found: Object = workload["spec"]["template"]["spec"]["containers"][0]
-    return found
+    return workload["spec"]["template"]["spec"]["containers"][0]
 
 
 def test_a_map_lies_over_the_defaults_and_null_takes_away() -> None:

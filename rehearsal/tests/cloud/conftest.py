@@ -49,8 +49,7 @@ class Cloud:
 
     def inventory(self) -> dict[str, list[str]]:
         """Ids by kind of what could be left behind."""
-        found: dict[str, list[str]] = self.call("GET", "inventory")
-        return found
+        return self.call("GET", "inventory")
 
 
 def start(folder: Path, *options: str) -> tuple[subprocess.Popen[bytes], Cloud]:

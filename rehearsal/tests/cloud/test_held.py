@@ -47,8 +47,7 @@ def hold(ec2: Any, three: None) -> Iterator[Callable[..., str]]:
 
 
 def described(ec2: Any, held: str) -> dict[str, Any]:
-    found: dict[str, Any] = ec2.describe_capacity_reservations(CapacityReservationIds=[held])["CapacityReservations"][0]
-    return found
+    return ec2.describe_capacity_reservations(CapacityReservationIds=[held])["CapacityReservations"][0]
 
 
 def launch(ec2: Any, subnet: str, count: int = 1, **more: Any) -> list[str]:

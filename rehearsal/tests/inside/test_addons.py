@@ -11,8 +11,7 @@ from rehearsal.eks.addons import Addons
 
 def pod(addon: str, kind: str, **values: Any) -> dict[str, Any]:
     made = [each for each in addonobjects.objects(addon, "v1", values) if each["kind"] == kind]
-    spec: dict[str, Any] = made[0]["spec"]["template"]["spec"]
-    return spec
+    return made[0]["spec"]["template"]["spec"]
 
 
 @pytest.mark.parametrize(

@@ -31,8 +31,7 @@ def rendered(chart: str, version: str, values: dict[str, Any], kind: str, name: 
 
 
 def pod_of(obj: dict[str, Any]) -> dict[str, Any]:
-    spec: dict[str, Any] = obj["spec"]["template"]["spec"]
-    return spec
+    return obj["spec"]["template"]["spec"]
 
 
 @pytest.fixture

@@ -133,8 +133,7 @@ def data_of(launch: Launch) -> dict[str, str]:
     """The files of the ConfigMap, to be changed."""
     found = launch.world.find("configmaps", "door")
     assert found is not None
-    data: dict[str, str] = found["data"]
-    return data
+    return found["data"]
 
 
 def following(launch: Launch) -> Launch:

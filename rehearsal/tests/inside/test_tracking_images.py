@@ -117,8 +117,7 @@ class Pods:
 
 
 def ended(program: RealProcess) -> Exit:
-    found: Exit = until(lambda: program.exited(0.0), SECONDS, "the process ends")
-    return found
+    return until(lambda: program.exited(0.0), SECONDS, "the process ends")
 
 
 @pytest.fixture

@@ -146,8 +146,7 @@ def test_without_its_configuration_it_ends(tmp_path: Path, monkeypatch: pytest.M
 def asked(made: controller.Controller, path: str, obj: Object) -> Object:
     review = {"request": {"uid": "1", "namespace": "training", "object": obj}}
     answer = made._review(Request("POST", path, body=json.dumps(review).encode()))
-    found: Object = json.loads(answer.content)["response"]
-    return found
+    return json.loads(answer.content)["response"]
 
 
 def test_webhooks_fill_in_refuse_and_put_the_collector_into_pods(

@@ -121,8 +121,7 @@ class Engine:
         return {step["urn"].rpartition("::")[2]: step["op"] for step in steps if step["op"] != "same"}
 
     def state(self) -> dict[str, Any]:
-        exported: dict[str, Any] = json.loads(self("stack", "export"))
-        return exported
+        return json.loads(self("stack", "export"))
 
 
 @pytest.fixture(params=["stand-ins", "installed plugins"])

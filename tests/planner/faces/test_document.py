@@ -40,8 +40,7 @@ def reader(platform: str) -> TypeAdapter[Any]:
 
 def restored(data: dict[str, Any]) -> AwsPlan | MetalPlan:
     """The plan that a document describes. Raises pydantic's ValidationError, a ValueError, if it describes none."""
-    plan: AwsPlan | MetalPlan = reader(data[PLATFORM]).validate_json(json.dumps(data))
-    return plan
+    return reader(data[PLATFORM]).validate_json(json.dumps(data))
 
 
 COUNTS = st.integers(0, 300)

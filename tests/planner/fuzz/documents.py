@@ -51,8 +51,7 @@ class Change:
 @cache
 def definitions() -> Mapping[str, Schema]:
     """The parts of the schema by name."""
-    parts: Mapping[str, Schema] = stack_file_schema()["$defs"]
-    return parts
+    return stack_file_schema()["$defs"]
 
 
 @cache

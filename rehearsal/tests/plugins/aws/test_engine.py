@@ -93,8 +93,7 @@ class Project:
     def outputs(self) -> dict[str, Any]:
         """The stack's outputs."""
         text = self.run("stack", "output", "--json")
-        outputs: dict[str, Any] = json.loads(text)
-        return outputs
+        return json.loads(text)
 
 
 @pytest.fixture

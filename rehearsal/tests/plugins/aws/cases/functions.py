@@ -16,8 +16,7 @@ def code(text: str) -> dict[str, Any]:
 
 def _role(world: World, service: str) -> str:
     made = world.make(w.ROLE, "role", {"name": w.name("role"), "assumeRolePolicy": w.trust(service)})
-    arn: str = made.outputs["arn"]
-    return arn
+    return made.outputs["arn"]
 
 
 def function(world: World) -> dict[str, Any]:
@@ -36,8 +35,7 @@ def function(world: World) -> dict[str, Any]:
 
 
 def _arn(world: World) -> str:
-    arn: str = world.make(w.FUNCTION, "function", function(world)).outputs["arn"]
-    return arn
+    return world.make(w.FUNCTION, "function", function(world)).outputs["arn"]
 
 
 def schedule(world: World) -> dict[str, Any]:
