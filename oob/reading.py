@@ -94,7 +94,7 @@ def _read(reader: Reader, path: str, system: Document) -> Machine:
 
 
 def _consoles(system: Document, managers: list[Document]) -> Iterator[Console]:
-    """Of ComputerSystem.SerialConsole (since 1.13), else of its controller's own, which only says by which way."""
+    """Ways to the console: from ComputerSystem.SerialConsole (since 1.13), else from the controller, without ports."""
     ways = inside(system, "SerialConsole")
     named = [(way, inside(ways, way)) for way in ("SSH", "IPMI", "Telnet")]
     found = [(way, said) for way, said in named if said.get("ServiceEnabled")]

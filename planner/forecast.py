@@ -24,7 +24,7 @@ class GpuHour:
 
 @dataclass(frozen=True, kw_only=True)
 class Aim:
-    """So many tokens to train on, in steps of the optimizer of `tokens_per_step`."""
+    """How many tokens to train on, and how many of them each step of the optimizer takes."""
 
     tokens: float
     tokens_per_step: int

@@ -42,7 +42,7 @@ class MetalPlan(Plan):
 
     @property
     def of_kubernetes(self) -> "MetalPlan":
-        """Without Slurm's machines and what is for them alone: runs, gates, a fabric that only they join."""
+        """The plan without Slurm's machines and what is for them alone: runs, gates, a fabric that only they join."""
         if self.slurm is None:
             return self
         names = {nodes.pool for nodes in self.slurm.nodes}

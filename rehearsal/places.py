@@ -149,7 +149,7 @@ def private_directory(path: Path) -> Path:
 
 
 def own_directory(path: Path) -> Path:
-    """Make `path` for its owner only, or make sure that it is that. Raises PlaceError if others could change it."""
+    """Make `path` for its owner only, or check that an existing one is. Raises PlaceError if others could change it."""
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

@@ -25,7 +25,7 @@ PER_MINUTE: Mapping[str, float] = {
     "DataWriteOperations": 600,
     "MetadataOperations": 1200,
 }
-"""Of each OST."""
+"""What each OST tells in a minute, by metric."""
 REMEMBERED = timedelta(minutes=15)
 
 
@@ -43,7 +43,7 @@ def told(body: Mapping[str, Any], at: datetime) -> Iterator[MetricDatum]:
 
 @AMENDMENTS.around(CloudWatchBackend, "get_all_metrics")
 def get_all_metrics(original: Any, self: Any) -> Any:
-    """What was put there, and what file systems of the region tell that are there."""
+    """The metrics that somebody put, and those that the region's file systems tell."""
     known = FSX_BACKENDS[ACCOUNT][self.region_name].file_systems.values()
     there = [each.body for each in known if each.body["Lifecycle"] in ("AVAILABLE", "UPDATING")]
     at = now().replace(tzinfo=None)  # as moto keeps all of them

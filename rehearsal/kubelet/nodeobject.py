@@ -197,13 +197,15 @@ def without_runtime() -> list[dict[str, str]]:
 
 
 def unknown() -> list[dict[str, str]]:
-    """What the node lifecycle controller writes when nobody has for too long (pkg/controller/nodelifecycle,
-    tryUpdateNodeHealth)."""
+    """The Ready condition that the node lifecycle controller writes for a kubelet that is silent for too long.
+
+    Source: pkg/controller/nodelifecycle, tryUpdateNodeHealth.
+    """
     return [_condition("Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.")]
 
 
 def lasting(node: Mapping[str, Any], conditions: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Conditions with the time since which they are so: a kubelet changes that only with the status."""
+    """Conditions with their lastTransitionTime: a kubelet changes it only when the status changes."""
     before = {(each["type"], each["status"]): each for each in (node.get("status") or {}).get("conditions") or []}
     return [
         {**each, "lastTransitionTime": before.get((each["type"], each["status"]), each)["lastTransitionTime"]}
@@ -245,7 +247,7 @@ def _condition(value: str, reason: str, message: str) -> dict[str, str]:
 
 
 def boot_id(node: Mapping[str, Any]) -> str:
-    """What is another after each start of the machine; empty before the kubelet said it."""
+    """An id that differs after each start of the machine; empty before the kubelet has told it."""
     return str(((node.get("status") or {}).get("nodeInfo") or {}).get("bootID") or "")
 
 

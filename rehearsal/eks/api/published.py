@@ -29,7 +29,7 @@ VARIANTS = {"x86_64": ("standard", "nvidia", "neuron"), "arm64": ("standard", "n
 
 
 def parameters() -> Iterator[tuple[str, str]]:
-    """Names and values."""
+    """The parameters' names and values."""
     kinds = [(architecture, variant) for architecture, variants in VARIANTS.items() for variant in variants]
     for minor, releases in RELEASES.items():
         for architecture, variant in kinds:
@@ -68,7 +68,7 @@ def _check_loading_status(original: Any, self: Any, key: str) -> None:
 
 @AMENDMENTS.around(AmiBackend, "describe_images")
 def describe_images(original: Any, self: Any, ami_ids: Any = None, filters: Any = None, *args: Any, **kw: Any) -> Any:
-    """EKS' images are there when somebody first asks for one of them."""
+    """Answers DescribeImages; EKS' own images are loaded when somebody first asks for one of them."""
     asked = {*(ami_ids or ()), *((filters or {}).get("image-id") or ())}
     for each in asked & published().keys() - self.amis.keys():
         self.amis[each] = _image(self, each, published()[each])
@@ -76,7 +76,7 @@ def describe_images(original: Any, self: Any, ami_ids: Any = None, filters: Any 
 
 
 def published() -> dict[str, str]:
-    """Names by id."""
+    """Names of EKS' images by their ids."""
     known: dict[str, dict[str, str]] = {}
     for name, value in parameters():
         folder, _, kind = name.rpartition("/")
@@ -85,7 +85,7 @@ def published() -> dict[str, str]:
 
 
 def set_images(region: str, names: Mapping[str, str]) -> list[str]:
-    """Have images of the account's own by their ids, named as EKS names those that they were built from; all ids."""
+    """Add the account's own images by their ids, with the names of the EKS images they were built from; returns all ids."""
     backend = ec2_backends[ACCOUNT][region]
     for identity, name in names.items():
         backend.amis[identity] = _image(backend, identity, name, owner=ACCOUNT)

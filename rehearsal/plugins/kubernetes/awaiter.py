@@ -1,4 +1,4 @@
-"""What waiting for one kind of object is: what is looked at, when it is ready, when the time is over, what is said."""
+"""How one kind of object is waited for: what is read, when it is ready, when time is up, what the error says."""
 
 import abc
 from collections.abc import Mapping, Sequence
