@@ -85,7 +85,7 @@ def published() -> dict[str, str]:
 
 
 def set_images(region: str, names: Mapping[str, str]) -> list[str]:
-    """Add the account's own images by their ids, with the names of the EKS images they were built from; returns all ids."""
+    """Add the account's own images by their ids, named as EKS images that they were built from; returns all ids."""
     backend = ec2_backends[ACCOUNT][region]
     for identity, name in names.items():
         backend.amis[identity] = _image(backend, identity, name, owner=ACCOUNT)
