@@ -84,10 +84,13 @@ def broken(graph: Recorded, name: str) -> list[str]:
     return [str(each) for each in violations(replace(graph, resources=resources), RULES)]
 
 
+def test_the_stacks_without_mistakes_break_no_rule(right: Recorded, few: Recorded) -> None:
+    assert violations(right, RULES) == violations(few, RULES) == []
+
+
 @pytest.mark.parametrize("name", CHANGES)
 def test_make_up_ends_with_the_rule_that_a_mistake_breaks(name: str, right: Recorded, few: Recorded) -> None:
-    assert violations(right, RULES) == violations(few, RULES) == []
-    assert bool([*broken(right, name), *broken(few, name)]) == (name not in LATER)
+    assert bool(broken(right, name) or broken(few, name)) == (name not in LATER)
 
 
 def test_an_argument_is_given_otherwise(tree: Tree, right: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:

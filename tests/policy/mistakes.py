@@ -6,6 +6,7 @@ A copied program imports this module in its `__main__` and says which it makes. 
 import base64
 import json
 
+from tests.engine import mistakes
 from tests.engine.making import Props, mistake
 from tests.engine.mistakes import DEPLOYMENT, GROUP, JOB, RELEASE, RUN, TEMPLATE, containers, replicas
 
@@ -95,11 +96,7 @@ def second_exporter_of_gpus(_: Props) -> Props:
 # -- runs
 
 
-@mistake(DEPLOYMENT, "training-operator-deployment", "spec")
-def operator_that_knows_no_gangs(found: Props) -> Props:
-    for each in containers(found["spec"]):
-        each["args"] = [word for word in each["args"] if not word.startswith("--gang-scheduler-name")]
-    return found
+operator_without_gangs = mistakes.operator_without_gangs
 
 
 @mistake(RUN, "run-.*-job", "spec")

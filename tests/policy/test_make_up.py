@@ -34,7 +34,7 @@ SEEN = {
     "nobody_resolves_names": ("dev", "addons_are_there", "has no add-on coredns"),
     "nobody_hands_out_credentials": ("dev", "addons_are_there", "has no add-on eks-pod-identity-agent"),
     "second_exporter_of_gpus": ("dev", "one_owner_per_daemon", "brings the DCGM exporter, which"),
-    "operator_that_knows_no_gangs": ("dev", "operators_form_gangs", "runs without --gang-scheduler-name"),
+    "operator_without_gangs": ("dev", "operators_form_gangs", "runs without --gang-scheduler-name"),
     "trainer_of_another_name": ("dev", "trainers_named", "has the containers trainer"),
     "elastic_beside_a_master": ("dev", "elastic_has_no_master", "is elastic and has a Master"),
     "address_of_ones_own": ("dev", "operators_own_their_variables", "sets MASTER_ADDR"),
