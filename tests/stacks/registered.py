@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import reduce
-from operator import getitem, not_
+from operator import not_
 from typing import Any
 
 from tests.graph.harness import Recorded
@@ -155,7 +155,7 @@ def _gate_test(key: str, parts: float = 1) -> Callable[[Recorded, str, str], flo
 
 def _demand(*path: str) -> Callable[[Recorded, str], Any]:
     """Reads what a pool's gate demands."""
-    return lambda graph, pool: reduce(getitem, path, _demanded(graph, pool))
+    return lambda graph, pool: reduce(lambda here, step: here[step], path, _demanded(graph, pool))
 
 
 def triton_pod(graph: Recorded, name: str) -> dict[str, Any]:
