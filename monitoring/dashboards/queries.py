@@ -39,10 +39,9 @@ def of_pods(expr: str, label: str, key: str) -> str:
     return f"{expr} * on (namespace, pod) group_left ({label}) max by (namespace, pod, {label}) ({named})"
 
 
-def gpus_of_pods(selector: str = "") -> str:
+def gpus_of_pods() -> str:
     """GPUs that pods on nodes hold, by namespace, pod and node: a pod that has ended holds none."""
-    within = f"{selector}, " if selector else ""
-    asked = f'kube_pod_container_resource_requests{{{within}resource="nvidia_com_gpu", node!=""}}'
+    asked = 'kube_pod_container_resource_requests{resource="nvidia_com_gpu", node!=""}'
     alive = 'kube_pod_status_phase{phase=~"Pending|Running"} == 1'
     return f"sum by (namespace, pod, node) ({asked} and on (namespace, pod) ({alive}))"
 
