@@ -109,6 +109,20 @@ def test_what_has_rights_runs_no_code_of_the_pull_request() -> None:
     assert run == "python3 -m review.post comment artifact"
 
 
+def test_a_role_is_looked_at_before_it_is_used() -> None:
+    """By its own job, in the environment that the job runs in, right after it has the role."""
+    for workflow, name, job in jobs():
+        roles = [
+            number
+            for number, step in enumerate(job["steps"])
+            if str(step.get("uses")).startswith("aws-actions/configure-aws-credentials@")
+        ]
+        for number in roles if workflow != "images" else ():
+            environment = job["environment"].replace("${{ matrix.stack }}", "$STACK")
+            look = " ARGS=--look" if (workflow, name) == ("drift", "look") else ""
+            assert job["steps"][number + 1]["run"] == f'make trust ENVIRONMENT="{environment}"{look}'
+
+
 def test_no_expression_in_a_shell_line() -> None:
     """A branch may be called `$(...)`: values reach shells as variables."""
     for workflow, name, job in jobs():
