@@ -118,6 +118,9 @@ sweep: setup ## list what expired stacks left in an account, with its price; REM
 over: setup ## print true if the lab STACK has ended, by what its keeper goes by, else false; PROFILE=
 	@$(RUN) review.over --stack "$$STACK" $${PROFILE:+--profile "$$PROFILE"}
 
+trust: setup ## in a job of a workflow: refuse its AWS role if other jobs may take it, or, with ARGS=--look, if it may change something; ENVIRONMENT=
+	@$(WITH_ARGS) $(RUN) review.trust --environment "$$ENVIRONMENT"
+
 extend: setup ## extend the lab STACK by HOURS=2, within its budget: make extend STACK=lab HOURS=2; REGION=, PROFILE=
 	@$(RUN) sweep.extend --stack "$$STACK" --hours "$$HOURS" $${REGION:+--region "$$REGION"} $${PROFILE:+--profile "$$PROFILE"}
 
@@ -337,6 +340,6 @@ help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
 	  /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-.PHONY: plan propose slurm vmlab submit winner power destroy-plan lab dashboards doctor smoke over extend up status kubectl down rehearse preview refresh recover quick slow test engine test-scale policy mutants lint types contracts fmt bench sweep vacate review changed drift new \
+.PHONY: plan propose slurm vmlab submit winner power destroy-plan lab dashboards doctor smoke over trust extend up status kubectl down rehearse preview refresh recover quick slow test engine test-scale policy mutants lint types contracts fmt bench sweep vacate review changed drift new \
 	lock reference picture \
 	accept images pin-images charts pin-charts sbom upstream image-check image-named image image-sbom image-scan image-push image-sign toolchain pack setup help

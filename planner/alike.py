@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
-from datetime import date
+from datetime import datetime
 from typing import Any, TypeVar
 
 from catalogue.site import Sited
@@ -31,7 +31,7 @@ Judged = TypeVar("Judged", bound=Plan)
 def alike(
     settings: AwsSettings | MetalSettings,
     sited: Sited,
-    today: date,
+    now: datetime,
     pools: Mapping[str, PoolPlan],
     storage: StoragePlan | None,
     runs_of: Callable[[Iterable[TrainingRun]], dict[str, RunPlan]],
@@ -54,7 +54,7 @@ def alike(
         "settings": settings,
         "catalogue": sited.catalogue,
         "site_problems": sited.problems,
-        "today": today,
+        "now": now,
         "kubernetes_version": settings.platform.kubernetes_version,
         "ownership": ownership(settings),
         "supply": plan_supply(settings),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from catalogue.regions import is_recorded
@@ -55,8 +55,9 @@ if TYPE_CHECKING:
     from settings.workloads import TrainingRun
 
 
-def aws_draft(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsDraft:
+def aws_draft(settings: AwsSettings, shipped: Catalogue, now: datetime) -> AwsDraft:
     """Plan pools, network, workloads and prices."""
+    today = now.date()
     sited = with_site_rows(shipped, settings.catalogue.tables())
     catalogue = sited.catalogue
     platform, lustre = settings.platform, settings.storage.lustre
@@ -78,7 +79,7 @@ def aws_draft(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsDraf
         return plan_runs(wanted, pools, catalogue, storage, failures_per_1000_node_days=failures)
 
     rate, nodes = storage.read_gb_per_s * 1000, fsx_client_rates(lustre, pools)
-    both = alike(settings, sited, today, pools, storage, planned, read_mb_per_s=rate, node_gb_per_s=nodes)
+    both = alike(settings, sited, now, pools, storage, planned, read_mb_per_s=rate, node_gb_per_s=nodes)
     prices = _prices(settings, catalogue, pools, vpc, both["monitoring"], today)
     quotas, bom = _quotas(settings, pools, vpc), aws_bom(pools.values(), prices, _software(settings))
     draft = AwsDraft(

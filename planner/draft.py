@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from typing import ClassVar
 
 from catalogue.site import Problem
@@ -25,8 +25,13 @@ class Draft(Plan):
     settings: Settings
     catalogue: Catalogue
     site_problems: tuple[Problem, ...]
-    today: date
+    now: datetime
     benchmarks: Mapping[str, RunPlan]
+
+    @property
+    def today(self) -> date:
+        """The day, in UTC."""
+        return self.now.date()
 
     @property
     def kubernetes_pools(self) -> Mapping[str, PoolPlan]:
@@ -56,6 +61,11 @@ class MetalDraft(MetalPlan, Draft):
         """Pools whose machines are Slurm's; none where no machine is left for its controller."""
         system = any(pool.role == "system" for pool in self.pools.values())
         return [self.pools[name] for name in self.settings.slurm.pools if system and name in self.pools]
+
+    @property
+    def today(self) -> date:
+        """The day, in UTC."""
+        return self.now.date()
 
     @property
     def kubernetes_pools(self) -> Mapping[str, MetalPoolPlan]:

@@ -122,6 +122,11 @@ def ends_by_itself(settings: AwsSettings) -> bool:
     return keeper is not None and (keeper.max_usd is not None or end_of(settings) is not None)
 
 
+def is_lab(settings: AwsSettings) -> bool:
+    """Whether the stack builds on a preset of the labs, which are paid for by the hour and end by themselves."""
+    return (settings.preset or "").startswith("lab-")
+
+
 def end_of(settings: AwsSettings) -> datetime | None:
     """The moment at which the stack ends: the keeper's, else midnight UTC after its last day; None where it stays."""
     if settings.keeper and settings.keeper.ends_at:

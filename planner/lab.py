@@ -58,9 +58,10 @@ def main(arguments: Sequence[str], ask: Callable[[str], str] | None = None, *, n
 
     def write(given: Mapping[str, str], stack: str, file: Path) -> None:
         hours = float(given["hours"])
-        ends = (now or datetime.now(UTC)) + timedelta(hours=hours)
+        begins = now or datetime.now(UTC)
+        ends = begins + timedelta(hours=hours)
         lab = Lab(hours=hours, gpus=int(given["gpus"]), usd=float(given["budget"]), ends=ends.replace(microsecond=0))
-        text, found = lab_file(lab)
+        text, found = lab_file(lab, begins)
         file.write_text(text, encoding="utf-8")
         _tell(stack, file, lab, found)
 
@@ -83,11 +84,11 @@ def _tell(stack: str, file: Path, lab: Lab, found: AwsPlan) -> None:
         print(f"  {line:36} {why}")
 
 
-def lab_file(lab: Lab) -> tuple[str, AwsPlan]:
-    """The text of a lab's file and its plan. Raises NoStackError and SettingsError."""
-    hourly = _hourly(planned(_text(lab, limit=1_000_000, usd=100_000_000)))
+def lab_file(lab: Lab, now: datetime) -> tuple[str, AwsPlan]:
+    """The text of a lab's file and its plan of this moment. Raises NoStackError and SettingsError."""
+    hourly = _hourly(planned(_text(lab, limit=1_000_000, usd=100_000_000), now))
     text = _text(lab, limit=max(1, ceil(hourly * _SPARE)), usd=lab.usd)
-    found = planned(text)
+    found = planned(text, now)
     refused = [str(finding) for finding in found.errors]
     if not refused and hourly * lab.hours > lab.usd:
         refused = [
@@ -111,7 +112,7 @@ def _lines(lab: Lab, limit: int, usd: float) -> Iterator[str]:
     yield "# A lab that destroys itself: docs/how-to/labs.md. `make plan` shows size, price and mistakes in a second."
     yield "config:"
     yield '  pulumi:disable-default-providers: ["*"]'
-    yield "  # The network and bucket names are placeholders: replace them, then remove the next line."
+    yield "  # The network, addresses and bucket names are placeholders: replace them, then remove the next line."
     yield "  gpucluster:example: true"
     yield f"  gpucluster:preset: {PRESET}"
     yield "  gpucluster:platform: {publicAccessCidrs: [203.0.113.0/24]}  # replace: who may reach the API"
@@ -123,7 +124,11 @@ def _lines(lab: Lab, limit: int, usd: float) -> Iterator[str]:
             yield f"    - {json.dumps({**pool, **({'count': lab.gpus} if trains else {})})}"
     yield f"  gpucluster:budget: {{maxHourlyUsd: {limit}}}  # USD; a lab that costs more is refused"
     yield f'  gpucluster:lifecycle: {{owner: {owner()}, costCentre: labs, expiry: "{lab.ends:%Y-%m-%d}"}}'
-    yield f'  gpucluster:keeper: {{endsAt: "{lab.ends:%Y-%m-%dT%H:%M:%SZ}", maxUsd: {usd:g}, warnHours: 1}}'
+    yield "  gpucluster:keeper:"
+    yield f'    endsAt: "{lab.ends:%Y-%m-%dT%H:%M:%SZ}"'
+    yield f"    maxUsd: {usd:g}"
+    yield "    warnHours: 1"
+    yield f"    emails: [{owner()}@example.com]  # replace: who is warned; AWS sends a link to confirm"
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import date
+from datetime import datetime
 
 import planner.rules.metal  # noqa: F401
 from catalogue.site import with_site_rows
@@ -34,7 +34,7 @@ from settings.workloads import TrainingRun
 _UNKNOWN_READ_MB_PER_S = 1000.0
 
 
-def metal_draft(settings: MetalSettings, shipped: Catalogue, today: date) -> MetalDraft:
+def metal_draft(settings: MetalSettings, shipped: Catalogue, now: datetime) -> MetalDraft:
     """Plan pools, fabric, storage, room and workloads."""
     sited = with_site_rows(shipped, settings.catalogue.tables())
     catalogue = sited.catalogue
@@ -64,7 +64,7 @@ def metal_draft(settings: MetalSettings, shipped: Catalogue, today: date) -> Met
         **alike(
             settings,
             sited,
-            today,
+            now,
             pools,
             storage,
             planned,

@@ -7,6 +7,7 @@ command is wrong. Without a terminal, what no option answers is taken as it stan
 import getpass
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from datetime import datetime
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -106,13 +107,12 @@ def _priced(answers: Mapping[str, str], server: str, gpus: int, batch: int) -> t
     return text, planned(text)
 
 
-def planned(text: str) -> AwsPlan:
-    """The plan of a new file's text. Raises SettingsError."""
+def planned(text: str, now: datetime | None = None) -> AwsPlan:
+    """The plan of a new file's text, made now or at another moment. Raises SettingsError."""
     config: dict[str, Any] = read(text, "the new file")["config"]
     prefix = f"{NAMESPACE}:"
-    found = plan(
-        from_sections({key.removeprefix(prefix): each for key, each in config.items() if key.startswith(prefix)})
-    )
+    sections = {key.removeprefix(prefix): each for key, each in config.items() if key.startswith(prefix)}
+    found = plan(from_sections(sections), today=now)
     if not isinstance(found, AwsPlan):
         raise TypeError("a stack of six questions is one on AWS")
     return found

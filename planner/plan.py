@@ -1,6 +1,6 @@
 """Settings and catalogue in, numbers and findings out."""
 
-from datetime import date
+from datetime import UTC, date, datetime, time
 from typing import overload
 
 from catalogue.tables import SHIPPED
@@ -25,7 +25,8 @@ def plan(settings: MetalSettings, *, catalogue: Catalogue = ..., today: date | N
 def plan(
     settings: AwsSettings | MetalSettings, *, catalogue: Catalogue = SHIPPED, today: date | None = None
 ) -> AwsPlan | MetalPlan:
-    """Plan a stack. `today` decides about waivers and ends of support; the default is the current day.
+    """Plan a stack. `today` decides about waivers, ends of support and a stack's own end: a day, from its first minute
+    on in UTC, or a moment of it; the default is now.
 
     Never raises for a stack that cannot work: that is a finding.
     """
@@ -37,7 +38,14 @@ def draft(
     settings: AwsSettings | MetalSettings, *, catalogue: Catalogue = SHIPPED, today: date | None = None
 ) -> AwsDraft | MetalDraft:
     """What the rules look at, before any of them has."""
-    day = today or date.today()
+    now = _moment(today)
     if isinstance(settings, AwsSettings):
-        return aws_draft(settings, catalogue, day)
-    return metal_draft(settings, catalogue, day)
+        return aws_draft(settings, catalogue, now)
+    return metal_draft(settings, catalogue, now)
+
+
+def _moment(day: date | None) -> datetime:
+    """The one place where planning looks at the clock; rules ask the draft."""
+    if day is None:
+        return datetime.now(UTC)
+    return day.astimezone(UTC) if isinstance(day, datetime) else datetime.combine(day, time(), UTC)

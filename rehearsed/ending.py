@@ -18,6 +18,8 @@ from botocore.exceptions import ClientError
 from rehearsal.cloud.schedules import Call, Schedules
 from rehearsal.keys import Account
 from rehearsal.particulars import region
+from rehearsed import preset
+from rehearsed.inbox import Inbox
 
 STEP = timedelta(minutes=10)
 ROUNDS, PAUSE_SECONDS = 240, 1.0
@@ -93,8 +95,8 @@ def outlive(text: str, account: Account, say: Callable[[str], None]) -> list[str
 
     Returns what is not as it should be then, in sentences.
     """
-    file = yaml.safe_load(text)["config"]
-    if "gpucluster:keeper" not in file:
+    keeper = yaml.safe_load(preset.whole(text))["config"].get("gpucluster:keeper")
+    if keeper is None:
         return []
     places = [Region(account, name) for name in _regions(account, text)]
     found = [(place, task) for place in places if (task := _task(place)) is not None]
@@ -102,12 +104,20 @@ def outlive(text: str, account: Account, say: Callable[[str], None]) -> list[str
         return ["the stack file has a keeper, and no schedule of the account calls one"]
     place, task = found[0]
     clock = Schedules(account, place.name, datetime.now(UTC))
-    strangers = Strangers(place, task)
+    strangers, inbox = Strangers(place, task), Inbox(account, place.name, task["topic"])
     try:
-        return list(_outlive(place, clock, task, strangers, say))
+        wrong = list(_outlive(place, clock, task, strangers, inbox, say))
+        return [*wrong, *_unheard(keeper, inbox)]
     finally:
         clock.close()
         strangers.leave()
+        inbox.leave()
+
+
+def _unheard(keeper: Mapping[str, Any], inbox: Inbox) -> Iterator[str]:
+    """Who should be told at the addresses of the stack file, and is not."""
+    if missing := sorted({*keeper.get("emails", ())} - {*inbox.emails}):
+        yield f"nothing is sent to {', '.join(missing)}, whom keeper.emails names"
 
 
 def _regions(account: Account, text: str) -> list[str]:
@@ -157,7 +167,12 @@ class Strangers:
 
 
 def _outlive(
-    place: Region, clock: Schedules, task: Mapping[str, Any], strangers: Strangers, say: Callable[[str], None]
+    place: Region,
+    clock: Schedules,
+    task: Mapping[str, Any],
+    strangers: Strangers,
+    inbox: Inbox,
+    say: Callable[[str], None],
 ) -> Iterator[str]:
     before, lasting = place.billed(), place.lasting()
     told = _answer(clock.run(clock.now + STEP))
@@ -172,15 +187,21 @@ def _outlive(
     phases = [first, *(_answer([each]).get("phase", "fails") for each in rest)]
     if phases.count("warns") != 1 or set(phases) != {"runs", "warns"}:
         yield f"before its end the keeper has to warn once and do nothing else, and it says: {', '.join(phases)}"
+    warned = f"{task['stack']} ends soon"
+    if inbox.subjects.count(warned) != 1:
+        yield f"the topic should have got {warned!r} once before the end, and it got {inbox.subjects}"
     if place.billed() != before:
         yield f"before its end the keeper takes {_named(before - place.billed())}"
-    say(f"  {len(phases)} looks before it: people are warned, {len(before)} things that cost by the hour stand")
+    told_to = ", ".join(inbox.emails) or "nobody: keeper.emails names no address"
+    say(f"  {len(phases)} looks before it: {len(before)} things that cost by the hour stand; warned by mail: {told_to}")
     looks = 0
     while looks < ROUNDS:
         told, looks = _answer(clock.run(clock.now + STEP, between=lambda: time.sleep(PAUSE_SECONDS))), looks + 1
         if told.get("phase") == "ends" and not told["left"]:
             break
     after = place.billed() - strangers.ids
+    if not after and inbox.subjects[-1:] != [f"{task['stack']} has ended"]:
+        yield f"the topic should have got that the stack has ended, and it got {inbox.subjects}"
     say(f"  {looks} looks after it: {len(before - strangers.ids - after)} of them have gone")
     if after:
         yield f"after its end and {looks} looks it goes on costing by the hour: {_named(after)}"

@@ -31,8 +31,8 @@ def main(arguments: Sequence[str]) -> int:
         with checked_out(root, base) as tree:
             names = asked(root, tree, options.stack, options.base) or changed_stacks(root, base)
             stacks = compared(root, tree, names, base)
-        if not options.plan_only:
-            stacks = [previewed(root, each, base, _say) for each in stacks]
+            if not options.plan_only:
+                stacks = [previewed(root, each, base, tree, _say) for each in stacks]
         text = comment(stacks, base=f"{options.base} ({base[:10]})", whole=options.whole)
         if options.out is not None:
             _save(options.out, text, stacks)

@@ -18,8 +18,9 @@ SECONDS = 3_600.0
 Say = Callable[[str], None]
 
 
-def previewed(root: Path, stack: Compared, revision: str, say: Say) -> Compared:
-    """The stack with what the engine says of it. Where none can be made, `unseen` says why.
+def previewed(root: Path, stack: Compared, revision: str, tree: Path, say: Say) -> Compared:
+    """The stack with what the engine says of it. Where none can be made, `unseen` says why. In `tree` the revision
+    lies checked out, for all stacks.
 
     A stack whose settings or plan are refused is not tried: the program refuses it before it registers anything.
     """
@@ -30,7 +31,7 @@ def previewed(root: Path, stack: Compared, revision: str, say: Say) -> Compared:
     with TemporaryDirectory(prefix="gpucluster-review-") as scratch:
         log = Path(scratch) / "events.jsonl"
         words = [sys.executable, "-m", "rehearsal", "preview", "--stack", stack.stack, "--base", revision]
-        done = _run([*words, "--events", str(log), *_packs(root)], root)
+        done = _run([*words, "--base-tree", str(tree), "--events", str(log), *_packs(root)], root)
         say(f"previewed {stack.stack} in {time.monotonic() - began:.0f} s")
         if not log.exists():
             return replace(stack, unseen=f"There is no preview: {_last(done)}")

@@ -8,7 +8,7 @@ from catalogue.units import HOURS_PER_MONTH
 from planner.cost.amounts import PriceLine
 from planner.draft import AwsDraft, Draft, aws_rule, aws_warning, rule
 from planner.findings import Observation
-from planner.keeper import end_of
+from planner.keeper import end_of, is_lab
 from planner.rules.known import pools
 from planner.teams import most_usd_a_month, plan_teams
 from settings.aws_pools import AwsPool
@@ -143,7 +143,7 @@ def stack_expired(draft: Draft) -> Iterable[Observation]:
 def lab_without_expiry(draft: AwsDraft) -> Iterable[Observation]:
     """A lab has an expiry date, which all its resources carry as a tag, so that a sweep finds what is left of it."""
     settings = draft.settings
-    if (settings.preset or "").startswith("lab-") and end_of(settings) is None:
+    if is_lab(settings) and end_of(settings) is None:
         yield Observation(
             path="lifecycle.expiry",
             sentence=f"the lab {settings.preset} has no day on which it ends, at {draft.prices.hourly:.2f} USD an hour",

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, time, timedelta
 from planner.blocks import block_times
 from planner.draft import AwsDraft, aws_rule, aws_warning
 from planner.findings import Observation
-from planner.keeper import end_of, ends_by_itself
+from planner.keeper import end_of, ends_by_itself, is_lab
 
 
 @aws_rule(
@@ -19,8 +19,8 @@ def keeper_idle(draft: AwsDraft) -> Iterable[Observation]:
     Without any it costs and does nothing.
     """
     keeper = draft.settings.keeper
-    if any(pool.falls_back for pool in draft.pools.values()):
-        return
+    if is_lab(draft.settings) or any(pool.falls_back for pool in draft.pools.values()):
+        return  # lab-without-expiry asks a lab for its end
     if keeper and keeper.off_hours is None and not keeper.blocks and not ends_by_itself(draft.settings):
         yield Observation(
             path="keeper",
@@ -29,17 +29,17 @@ def keeper_idle(draft: AwsDraft) -> Iterable[Observation]:
         )
 
 
-@aws_rule("Z15", formula="endsAt is not before today, nor after the last day", source="Definition of the stack file")
+@aws_rule("Z15", formula="endsAt is later than now, and not after the last day", source="Definition of the stack file")
 def keeper_over(draft: AwsDraft) -> Iterable[Observation]:
     """A stack whose end has passed would be removed while it is made; one that outlives its tag would be swept."""
     keeper, expiry = draft.settings.keeper, draft.settings.lifecycle.expiry
     ends = keeper.ends_at if keeper else None
     if ends is None:
         return
-    if ends.date() < draft.today:
+    if ends <= draft.now:
         yield Observation(
             path="keeper.endsAt",
-            sentence=f"the stack ended on {ends.date()}, and what ends it would remove it while it is made",
+            sentence=f"the stack ended at {ends:%Y-%m-%d %H:%M} UTC, and what ends it would remove it while it is made",
             remedy=f'set a later moment, such as "{draft.today + timedelta(days=1)}T18:00Z"',
         )
     if expiry and ends > datetime.combine(expiry + timedelta(days=1), time(), UTC):

@@ -121,7 +121,7 @@ def preview(options: argparse.Namespace) -> int:
     """Print what the tree would change."""
     root = options.root
     preflight.check(root, options.stack)
-    wanted = difference.Wanted(packs=tuple(options.policy_pack), events=options.events)
+    wanted = difference.Wanted(packs=tuple(options.policy_pack), events=options.events, tree=options.base_tree)
     difference.preview(root, options.stack, options.site or options.stack, options.base, console(), Meter(), wanted)
     return 0
 

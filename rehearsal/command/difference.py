@@ -23,10 +23,14 @@ from rehearsal.engine.stackfile import StackFileError, stack_file
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """What a preview does besides printing: which policy packs judge it, and where the engine's event log goes."""
+    """What a preview does besides printing: which policy packs judge it, and where the engine's event log goes.
+
+    `tree` is the base where somebody has checked it out already, so that previews of several stacks share it.
+    """
 
     packs: tuple[Path, ...] = ()
     events: Path | None = None
+    tree: Path | None = None
 
     def check(self) -> None:
         """Before anything is started; raises CommandError."""
@@ -35,6 +39,8 @@ class Wanted:
                 raise CommandError(f"{pack} has no policy pack: name a directory with a PulumiPolicy.yaml.")
         if self.events is not None and not self.events.absolute().parent.is_dir():
             raise CommandError(f"{self.events.parent} is not a directory: create it, or write the events elsewhere.")
+        if self.tree is not None and not (self.tree / "Pulumi.yaml").is_file():
+            raise CommandError(f"{self.tree} is no tree of a program: it has no Pulumi.yaml; leave out --base-tree.")
 
     @property
     def flags(self) -> list[str]:
@@ -76,8 +82,7 @@ def throw_away(
 
 def _against(root: Path, stack: str, base: str, console: Console, meter: Meter, wanted: Wanted) -> None:
     name = f"preview-{stack}"
-    with tempfile.TemporaryDirectory(prefix="rehearsal-base-") as scratch:
-        tree = checkout(root, base, Path(scratch) / "tree")
+    with _tree(root, base, wanted) as tree:
         try:
             text = stack_file(tree, stack).read_text()
         except StackFileError:
@@ -95,6 +100,16 @@ def _against(root: Path, stack: str, base: str, console: Console, meter: Meter, 
             ours = open_session(name, root, stack, console, meter)
             ours.seed(stack_file(root, stack).read_text())
             _show(ours, wanted)
+
+
+@contextlib.contextmanager
+def _tree(root: Path, base: str, wanted: Wanted) -> Iterator[Path]:
+    """The base's tree: the one that was given, else one that is gone afterwards."""
+    if wanted.tree is not None:
+        yield wanted.tree
+        return
+    with tempfile.TemporaryDirectory(prefix="rehearsal-base-") as scratch:
+        yield checkout(root, base, Path(scratch) / "tree")
 
 
 def checkout(root: Path, revision: str, target: Path) -> Path:

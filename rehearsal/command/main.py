@@ -84,6 +84,9 @@ def parser() -> argparse.ArgumentParser:
     preview = _command(sub, "preview", commands.preview, "what the tree would change")
     _stack(preview)
     preview.add_argument("--base", help="a git revision to compare the tree with")
+    preview.add_argument(
+        "--base-tree", type=Path, metavar="DIR", help="the revision's tree, where it is checked out already"
+    )
     preview.add_argument("--events", type=Path, metavar="FILE", help="write the engine's event log there, for programs")
     preview.add_argument(
         *("--policy-pack",), type=Path, action="append", default=[], metavar="DIR", help="check these policies"

@@ -5,8 +5,9 @@ What costs is counted by AWS' own APIs. The clock is the schedule's; all else ru
 
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -16,12 +17,13 @@ from rehearsal.command import removal
 from rehearsal.engine.events import Diagnostic, Record, Step
 from rehearsal.engine.run import Outcome
 from rehearsed.ending import STEP, Region
+from rehearsed.inbox import Inbox
 from sweep.vacate import main as vacate
 
 from .rehearsed import Rehearsed, command, operations, rehearsed, until
 from .trees import Tree
 
-pytestmark = [pytest.mark.engine, pytest.mark.scale]
+pytestmark = pytest.mark.engine
 
 NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"
 END = datetime(2028, 1, 1, tzinfo=UTC)
@@ -59,17 +61,45 @@ class Lab:
         self.clock.now = datetime.now(UTC)
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    directory = tmp_path_factory.mktemp("lab")
+@contextmanager
+def made(directory: Path, name: str, **changes: object) -> Iterator[Lab]:
+    """The lab of Pulumi.lab.yaml, with sections of its file replaced."""
     tree = Tree.copy(directory / "tree")
-    tree.stack("lab").set("gpucluster:platform.region", "us-east-2")
-    with rehearsed("lab-end", tree, directory / "state", "lab") as site:
+    file = tree.stack("lab").set("gpucluster:platform.region", "us-east-2")
+    for section, value in changes.items():
+        file.set(f"gpucluster:{section}", value)
+    with rehearsed(name, tree, directory / "state", "lab") as site:
         clock = Schedules(site.session.site.account, site.region, datetime.now(UTC))
         yield Lab(site, clock)
         clock.close()
 
 
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    with made(tmp_path_factory.mktemp("lab"), "lab-end") as whole:
+        yield whole
+
+
+def test_a_lab_warns_ends_whole_and_leaves_an_empty_account(tmp_path: Path) -> None:
+    """Z15, without charts that its end does not ask about: who is warned, that nothing costs, that all is gone."""
+    with made(tmp_path, "lab-whole", monitoring=None, training={"runs": []}) as lab:
+        lab.site.up().require()
+        assert {"cluster", "instance", "NAT gateway", "file system"} <= {kind for kind, _ in lab.place.billed()}
+        topic = lab.site.outputs()["hardware"]["keeperTopic"]
+        inbox = Inbox(lab.site.session.site.account, lab.site.region, topic)
+        assert inbox.emails == ["ml-platform@example.com"]
+        whole = lab.place.billed()
+        lab.clock.now = END - timedelta(hours=4) - STEP
+        assert not lab.look()
+        assert not lab.look()
+        assert (inbox.subjects, lab.place.billed()) == (["lab ends soon"], whole)
+        lab.end()
+        assert inbox.subjects == ["lab ends soon", "lab has ended"]
+        inbox.leave()
+        lab.away()
+
+
+@pytest.mark.scale
 def test_a_lab_that_is_half_up_when_it_expires_ends_and_goes(lab: Lab) -> None:
     """`up` is interrupted while EKS makes the node groups: the keeper was there before all that costs."""
     pressed: list[Step] = []
@@ -106,6 +136,7 @@ def dynamic_volumes(lab: Lab) -> int:
     return len(lab.site.aws("ec2").describe_volumes(Filters=mine)["Volumes"])
 
 
+@pytest.mark.scale
 def test_what_controllers_made_goes_before_a_destroy_and_the_rest_after_its_end(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,6 +158,7 @@ def test_what_controllers_made_goes_before_a_destroy_and_the_rest_after_its_end(
     until(lambda: dynamic_volumes(lab) == before + 1, "a volume that nobody vacates")
 
 
+@pytest.mark.scale
 def test_after_its_end_up_alone_makes_nothing_and_destroy_with_a_refresh_takes_the_rest(lab: Lab) -> None:
     """The state says that all is there, so a preview finds nothing to do. An `up` stops at the cluster's door, and a
     destroy without a refresh at what was in the cluster.
@@ -144,6 +176,7 @@ def test_after_its_end_up_alone_makes_nothing_and_destroy_with_a_refresh_takes_t
     lab.away()
 
 
+@pytest.mark.scale
 def test_a_lab_that_expires_while_up_runs_ends_whatever_up_still_makes(lab: Lab) -> None:
     done: list[Outcome] = []
     working = threading.Thread(target=lambda: done.append(lab.site.engine.up()))
@@ -161,6 +194,7 @@ def test_a_lab_that_expires_while_up_runs_ends_whatever_up_still_makes(lab: Lab)
     lab.away()
 
 
+@pytest.mark.scale
 def test_make_rehearse_goes_past_the_end(tmp_path: Path) -> None:
     tree, home = Tree.copy(tmp_path / "tree"), tmp_path / "state"
     done = command(home, "rehearse", "--stack", "lab", "--root", str(tree.root))

@@ -1,12 +1,13 @@
 """Z15: when a stack ends by itself, and what contradicts it."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Any
 
 import pytest
 
+from planner.plan import draft
 from planner.types import AwsPlan
-from tests.planner.stacks import TODAY, planned, rules
+from tests.planner.stacks import TODAY, planned, rules, settings
 
 KEEPER: dict[str, Any] = {"endsAt": "2026-11-22T18:00Z"}
 
@@ -65,6 +66,30 @@ def test_gpu_pools_are_told_with_their_nodes() -> None:
 )
 def test_what_contradicts_an_end_is_refused(changes: dict[str, Any], found: list[str]) -> None:
     assert [each for each in rules(planned(changes=changes)) if each.startswith("keeper")] == found
+
+
+@pytest.mark.parametrize(("ends", "found"), [("11:59", ["keeper-over"]), ("12:00", ["keeper-over"]), ("12:01", [])])
+def test_an_end_earlier_today_is_refused(ends: str, found: list[str]) -> None:
+    """At noon; a plan for the day as a whole is made from its first minute on."""
+    noon = datetime(TODAY.year, TODAY.month, TODAY.day, 12, tzinfo=UTC)
+    changes = {"keeper": {"endsAt": f"{TODAY}T{ends}Z"}}
+    plan = planned(changes=changes, today=noon)
+    assert rules(plan) == found
+    assert [f"ended at {TODAY} {ends} UTC" in each.sentence for each in plan.errors] == [True] * len(found)
+    assert rules(planned(changes=changes)) == []
+    east = noon.astimezone(timezone(timedelta(hours=14)))
+    assert rules(planned(changes=changes, today=east)) == found, "in another zone it is the same moment"
+
+
+def test_the_clock_is_asked_once_and_says_the_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Noon(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> "Noon":
+            return cls(TODAY.year, TODAY.month, TODAY.day, 12, tzinfo=tz)
+
+    monkeypatch.setattr("planner.plan.datetime", Noon)
+    drafted = draft(settings(changes={"keeper": {"endsAt": f"{TODAY}T11:00Z"}}))
+    assert (drafted.now.hour, drafted.now.tzinfo, drafted.today) == (12, UTC, TODAY)
 
 
 def test_money_that_does_not_last_is_refused() -> None:

@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from planner.lab import QUESTIONS, main
+from planner.new import owner
 from planner.plan import AwsPlan, plan
 from settings.load import from_file
 from tests.settings.editor import accepts
@@ -40,11 +41,12 @@ def test_the_file_plans_and_ends_when_it_was_told_to(
 ) -> None:
     assert main(["--stack", "mine", *options], now=NOW) == 0
     file = elsewhere / "Pulumi.mine.yaml"
-    found = plan(from_file(file))
+    found = plan(from_file(file), today=NOW)
     assert isinstance(found, AwsPlan)
     assert (found.errors, found.totals.gpus) == ((), gpus)
     assert found.keeper is not None
     assert (found.keeper.ends, found.keeper.max_usd) == (NOW + timedelta(hours=hours), usd)
+    assert found.keeper.emails == (f"{owner()}@example.com",), "who is warned: a placeholder, and there"
     assert accepts(yaml.safe_load(file.read_text(encoding="utf-8")))
     said = capsys.readouterr().out
     assert f"{found.prices.hourly:.2f} USD an hour, {found.prices.hourly * hours:.2f} USD in {hours:g} hours" in said

@@ -2,15 +2,17 @@
 
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from planner.__main__ import main as plan
 from planner.faces.revision import checked_out
 from rehearsal.command.difference import checkout
+from review import rehearsed
 from review.__main__ import main as review
 from tests.review.stacks import stack_text
 from tests.typed import handed
@@ -82,6 +84,42 @@ def test_a_page_changes_no_stack_and_code_every_one(
     (repository / code).write_text("")
     decisions = [line for line in commented(capsys, "--base", "main").splitlines() if line.startswith("- **")]
     assert [line.partition(":")[0] for line in decisions] == ["- **dev**", "- **lab**"]
+
+
+def test_five_stacks_share_one_base(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One checkout and one run of the base's planner, whatever the number of stacks; it is there until the last."""
+    names = ["dev", "lab", "one", "three", "two"]
+    for name in names[2:]:
+        (repository / f"Pulumi.{name}.yaml").write_text(stack_text("lab"))
+    git(repository, "add", "--all")
+    git(repository, "commit", "--quiet", "--message", "five")
+    (repository / "planner" / "new.py").write_text((repository / "planner" / "new.py").read_text() + "\n")
+    archives: list[Sequence[str]] = []
+    planners: list[Sequence[str]] = []
+    previews: list[tuple[str, Path]] = []
+    run = subprocess.run
+
+    def counted(words: Sequence[str], **how: Any) -> Any:
+        archives.extend([words] if "archive" in words else [])
+        planners.extend([words] if "-" in words else [])
+        return run(words, **how)
+
+    def preview(words: Sequence[str], _: Path) -> subprocess.CompletedProcess[str]:
+        tree = Path(words[words.index("--base-tree") + 1])
+        assert (tree / "Pulumi.two.yaml").is_file()
+        previews.append((words[words.index("--stack") + 1], tree))
+        return subprocess.CompletedProcess(words, 1, "", "error: none here")
+
+    monkeypatch.setattr(subprocess, "run", counted)
+    monkeypatch.setattr(rehearsed, "_run", preview)
+    assert review(["--base", "HEAD"]) == 0
+    assert "- **two**" in capsys.readouterr().out
+    assert (len(archives), len(planners)) == (1, 1)
+    assert [name for name, _ in previews] == names
+    (tree,) = {tree for _, tree in previews}
+    assert not tree.exists()
 
 
 def test_the_base_is_planned_by_its_own_code(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ from review.compared import Compared
 from review.rehearsed import previewed
 from tests.review.stacks import SUMMARY, stack_text, stepped
 
-PLANNED = Told()
+PLANNED, BASE = Told(), Path("/base")
 STACK = Compared(stack="dev", before=PLANNED, after=PLANNED, unseen="not yet")
 
 
@@ -51,16 +51,16 @@ def silent(_: str) -> None:
 
 def test_the_base_is_applied_and_the_log_read(asked: Sequence[Sequence[str]], tmp_path: Path) -> None:
     """Policies are asked where their environment was made."""
-    seen = previewed(tmp_path, STACK, "0123", silent)
+    seen = previewed(tmp_path, STACK, "0123", BASE, silent)
     assert seen.preview is not None
     assert [step.label for step in seen.preview.changes] == ["aws:ec2:Vpc a"]
     assert seen.unseen == ""
     ((_, *words),) = asked
-    assert words[:7] == ["-m", "rehearsal", "preview", "--stack", "dev", "--base", "0123"]
+    assert words[:9] == ["-m", "rehearsal", "preview", "--stack", "dev", "--base", "0123", "--base-tree", "/base"]
     assert "--policy-pack" not in words
     (tmp_path / "policy/pack/.venv/bin").mkdir(parents=True)
     (tmp_path / "policy/pack/.venv/bin/python").touch()
-    previewed(tmp_path, STACK, "0123", silent)
+    previewed(tmp_path, STACK, "0123", BASE, silent)
     assert list(asked[-1][-2:]) == ["--policy-pack", "policy/pack"]
 
 
@@ -76,18 +76,18 @@ def test_the_base_is_applied_and_the_log_read(asked: Sequence[Sequence[str]], tm
 def test_what_the_program_refuses_is_not_tried(
     stack: Compared, why: str, asked: Sequence[Sequence[str]], tmp_path: Path
 ) -> None:
-    assert why in previewed(tmp_path, stack, "0123", silent).unseen
+    assert why in previewed(tmp_path, stack, "0123", BASE, silent).unseen
     assert asked == []
 
 
 def test_a_rehearsal_that_cannot_start_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     use(monkeypatch, status=1, stderr="applying\nerror: the disk is full\n")
-    assert previewed(tmp_path, STACK, "0123", silent).unseen == "There is no preview: the disk is full"
+    assert previewed(tmp_path, STACK, "0123", BASE, silent).unseen == "There is no preview: the disk is full"
 
 
 def test_a_preview_that_fails_is_told_by_its_events(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     use(monkeypatch, {"diagnosticEvent": {"severity": "error", "message": "no such image"}}, status=1)
-    seen = previewed(tmp_path, STACK, "0123", silent).preview
+    seen = previewed(tmp_path, STACK, "0123", BASE, silent).preview
     assert seen is not None
     assert seen.errors == ("no such image",)
 
@@ -95,13 +95,13 @@ def test_a_preview_that_fails_is_told_by_its_events(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("line", ["{", "[]", '{"resourcePreEvent": {}}', '{"policyEvent": {"policyName": "x"}}'])
 def test_a_log_of_something_else_is_refused(line: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     use(monkeypatch, line)
-    said = previewed(tmp_path, STACK, "0123", silent).unseen
+    said = previewed(tmp_path, STACK, "0123", BASE, silent).unseen
     assert said.startswith("There is no preview: line 1 of the event log is not the engine's")
 
 
 def test_a_killed_preview_is_not_taken_for_a_quiet_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     use(monkeypatch, stepped("same", "aws:ec2/vpc:Vpc", "a", {}, {}))
-    seen = previewed(tmp_path, STACK, "0123", silent).preview
+    seen = previewed(tmp_path, STACK, "0123", BASE, silent).preview
     assert seen is not None
     assert "it was killed" in seen.errors[0]
 

@@ -109,6 +109,20 @@ def test_what_has_rights_runs_no_code_of_the_pull_request() -> None:
     assert run == "python3 -m review.post comment artifact"
 
 
+def test_a_role_is_looked_at_before_it_is_used() -> None:
+    """By its own job, in the environment that the job runs in, right after it has the role."""
+    for workflow, name, job in jobs():
+        roles = [
+            number
+            for number, step in enumerate(job["steps"])
+            if str(step.get("uses")).startswith("aws-actions/configure-aws-credentials@")
+        ]
+        for number in roles if workflow != "images" else ():
+            environment = job["environment"].replace("${{ matrix.stack }}", "$STACK")
+            look = " ARGS=--look" if (workflow, name) == ("drift", "look") else ""
+            assert job["steps"][number + 1]["run"] == f'make trust ENVIRONMENT="{environment}"{look}'
+
+
 def test_no_expression_in_a_shell_line() -> None:
     """A branch may be called `$(...)`: values reach shells as variables."""
     for workflow, name, job in jobs():
@@ -270,38 +284,3 @@ def test_an_answer_that_is_none_destroys_nothing(tmp_path: Path) -> None:
     done = ran(line.replace("make over", "false"), tmp_path)
     assert done.returncode == 1
     assert not (tmp_path / "output").exists()
-
-
-def test_the_pages_sample_for_gitlab_is_yaml_with_the_same_command() -> None:
-    """What docs/how-to/pull-requests.md says to put into .gitlab-ci.yml."""
-    page = (ROOT / "docs" / "how-to" / "pull-requests.md").read_text()
-    (sample,) = re.findall(r"```yaml\n(# \.gitlab-ci\.yml\n.*?)```", page, re.DOTALL)
-    content = yaml.safe_load(sample)
-    assert any(line.startswith("make review BASE=") for line in content["review"]["script"])
-    assert content["comment"]["needs"] == ["review"]
-    assert content["review"]["artifacts"]["paths"] == ["build/review"]
-    notes = content["comment"]["script"][0]
-    checked = subprocess.run(["bash", "-n", "-c", notes], capture_output=True, text=True, check=False)
-    assert checked.returncode == 0, checked.stderr
-
-
-def test_the_pages_sample_of_labs_for_gitlab_does_as_the_workflow_does(tmp_path: Path) -> None:
-    """What docs/how-to/labs.md says to put into .gitlab-ci.yml: the same commands, and none where it is not over."""
-    page = (ROOT / "docs" / "how-to" / "labs.md").read_text()
-    (sample,) = re.findall(r"```yaml\n(# \.gitlab-ci\.yml\n.*?)```", page, re.DOTALL)
-    (job,) = yaml.safe_load(sample).values()
-    done = ran("\n".join(job["script"]), tmp_path, LAB="lab")
-    assert done.returncode == 0, done.stderr
-    said = (tmp_path / "calls").read_text().split()
-    assert said[said.index("destroy") - 1 :][:6] == ["pulumi", "destroy", "--refresh", "--yes", "--stack", "lab"]
-    (tmp_path / "calls.state").unlink()
-    left = ran("\n".join(job["script"]), tmp_path, LAB="lab", AFTERWARDS=VALUES["EXPORTED"])
-    assert left.returncode == 1
-    for name in ("calls", "calls.state"):
-        (tmp_path / name).unlink()
-    assert ran("\n".join(job["script"]), tmp_path, LAB="lab", EXPORTED="{}").returncode == 0
-    assert "destroy" not in (tmp_path / "calls").read_text()
-    (tmp_path / "calls").unlink()
-    not_yet = job["script"][1].replace("$(make over", "$(echo false; true")
-    assert ran("\n".join([not_yet, *job["script"][2:]]), tmp_path, LAB="lab").returncode == 0
-    assert not (tmp_path / "calls").exists()

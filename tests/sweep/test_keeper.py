@@ -17,8 +17,10 @@ from rehearsal.cloud.schedules import Schedules, period
 from rehearsal.plugins.aws.types.lambda_ import archive
 from rehearsal.tests.cloud.conftest import REGION, Cloud
 from rehearsal.tests.cloud.world import Network, make_role
+from rehearsed.inbox import Inbox
 from stacks.aws_keeper import code
 from sweep.account import AwsAccount
+from sweep.extend import main as longer
 from sweep.found import look
 from tests.sweep.conftest import Lab, tags
 
@@ -50,7 +52,7 @@ class Kept:
         told, self.stop = (sns.create_topic(Name=f"{stack}-{name}")["TopicArn"] for name in ("told", "stop"))
         given = {"project": "gpucluster", "stack": stack, "cluster": f"gpucluster-{stack}", "topic": told}
         given |= {"ends_parameter": self.ends, "record_parameter": self.record, "warn_hours": 1, "hourly_usd": 4}
-        self._task = given | task
+        self._task, self.topic = given | task, told
         function = cloud.client("lambda").create_function(
             FunctionName=f"gpucluster-{stack}-keeper",
             Role=f"arn:aws:iam::123456789012:role/keeper-{stack}",
@@ -86,6 +88,10 @@ class Kept:
         value = f"{until:%Y-%m-%dT%H:%M:%SZ}"
         self.cloud.client("ssm").put_parameter(Name=self.ends, Value=value, Type="String", Overwrite=True)
 
+    def mail(self, address: str) -> None:
+        """One more who is told by mail."""
+        self.cloud.client("sns").subscribe(TopicArn=self.topic, Protocol="email", Endpoint=address)
+
     def told(self) -> Record:
         return Record.parse(self.cloud.client("ssm").get_parameter(Name=self.record)["Parameter"]["Value"])
 
@@ -119,15 +125,18 @@ def make(cloud: Cloud, network: Network) -> Any:
 def test_a_lab_ends_at_its_time_and_nothing_of_it_costs(make: Any, cloud: Cloud, network: Network) -> None:
     """Z15: warned once before, whole until then, gone after; a protected stack beside it stays."""
     kept: Kept = make("ends")
+    inbox = Inbox(cloud.account, REGION, kept.topic)
     kept.lab.everything()
     Lab(cloud, network, "kept", tags("kept", **{"gpucluster:protect": "true"})).volume()
     whole = kept.left()
     assert kept.until(-1 / 6) == ["runs", "warns"] + ["runs"] * 5
     assert kept.told().warned_of == "2026-11-23T18:00:00Z"
     assert kept.left() == whole
+    assert inbox.subjects == ["ends ends soon"]
     assert set(kept.until(2)) == {"ends"}
     assert kept.left() == {}
     assert kept.told().emptied
+    assert inbox.subjects == ["ends ends soon", "ends has ended"]
     assert [each.owner.stack for each in look(AwsAccount()) if each.owner.stack == "kept"] == ["kept"]
 
 
@@ -178,16 +187,31 @@ def test_calls_that_are_throttled_fail_or_die_are_made_good(make: Any, cloud: Cl
     assert kept.left() == {}
 
 
-def test_an_extension_a_minute_before_keeps_the_lab(make: Any) -> None:
-    kept: Kept = make("longer")
+def extend(stack: str, hours: str) -> int:
+    """`make extend`, a minute before the end."""
+    words = ["--stack", stack, "--hours", hours, "--region", REGION]
+    return longer(words, now=END - timedelta(minutes=1))
+
+
+def test_an_extension_a_minute_before_keeps_the_lab(
+    make: Any, cloud: Cloud, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the command, whose word the keeper goes by at its next look."""
+    kept: Kept = make("longer", max_usd=20)
+    inbox = Inbox(cloud.account, REGION, kept.topic)
     kept.lab.volume()
     kept.until(-1 / 6)
-    kept.extend(END + timedelta(hours=2))
+    assert extend("longer", "5") == 1, "20 USD at 4 USD an hour last until 21:50"
+    assert "take HOURS=3.8 at most" in capsys.readouterr().out
+    assert extend("longer", "2") == 0
+    assert "longer ends at 2026-11-23T20:00:00Z; 2 hours more cost 8.00 USD" in capsys.readouterr().out
     assert "ends" not in kept.until(1.9, lambda: None)
-    assert kept.told().warned_of == "2026-11-23T20:00:00Z", "of the new end, too"
+    assert inbox.subjects == ["longer ends soon"] * 2, "of the new end, too"
+    assert kept.told().warned_of == "2026-11-23T20:00:00Z"
     assert kept.left() == {"volume": 1}
     kept.until(2.5)
     assert kept.left() == {}
+    assert longer(["--stack", "longer", "--hours", "1", "--region", REGION], now=END + timedelta(hours=3)) == 1
 
 
 def test_the_budgets_notice_ends_it_for_good(make: Any) -> None:

@@ -36,23 +36,48 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ending, "PAUSE_SECONDS", 0.1)
 
 
-def outlived(cloud: Cloud) -> tuple[list[str], list[str]]:
+def outlived(cloud: Cloud, file: str = FILE) -> tuple[list[str], list[str]]:
     """What is wrong, and what was said on the way."""
     said: list[str] = []
-    return ending.outlive(FILE, cloud.account, said.append), said
+    return ending.outlive(file, cloud.account, said.append), said
 
 
 def test_a_lab_that_ends_as_it_should_is_no_problem(make: Any, cloud: Cloud) -> None:
     kept: Kept = make("outlived", expires=True)
+    kept.mail("a@example.com")
     kept.lab.everything()
     group = kept.lab.cluster_group()
-    wrong, said = outlived(cloud)
+    wrong, said = outlived(cloud, FILE.replace("{}", "{emails: [a@example.com]}"))
     assert wrong == []
     groups = cloud.client("ec2").describe_security_groups()["SecurityGroups"]
     assert group not in [each["GroupId"] for each in groups], "a protected volume protects no group of EKS'"
     assert said[0] == "the account's clock is moved to the end of the stack: 2099-01-01T00:00:00Z"
+    assert said[1].endswith("warned by mail: a@example.com")
     assert "have gone" in said[-1]
     assert kept.left() == {}
+    assert cloud.client("sqs").list_queues().get("QueueUrls", []) == []
+
+
+@pytest.mark.parametrize(
+    ("silenced", "said"),
+    [
+        ("ends soon", "the topic should have got 'ends-soon ends soon' once before the end, and it got []"),
+        ("has ended", "the topic should have got that the stack has ended, and it got ['has-ended ends soon']"),
+    ],
+)
+def test_what_reaches_nobody_is_told(silenced: str, said: str, make: Any, cloud: Cloud) -> None:
+    """A keeper that remembers that it told, and did not; and an address that no mail goes to."""
+    files = code()
+    call = '    account.call("sns", "publish"'
+    mute = files["handler.py"].replace(call, f'    if subject == "{silenced}":\n        return\n{call}')
+    assert mute != files["handler.py"]
+    name = silenced.replace(" ", "-")
+    make(name, expires=True)
+    archived = archive({"assets": {name: {"text": text} for name, text in {**files, "handler.py": mute}.items()}})
+    cloud.client("lambda").update_function_code(FunctionName=f"gpucluster-{name}-keeper", ZipFile=archived)
+    wrong, told = outlived(cloud, FILE.replace("{}", "{emails: [b@example.com]}"))
+    assert wrong == [said, "nothing is sent to b@example.com, whom keeper.emails names"]
+    assert told[1].endswith("warned by mail: nobody: keeper.emails names no address")
 
 
 def test_what_goes_on_costing_is_named(make: Any, cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,6 +129,12 @@ def test_a_keeper_that_nothing_calls_and_one_that_fails_are_told(make: Any, clou
     kept: Kept = make("mute", expires=True)
     cloud.client("ssm").put_parameter(Name=kept.ends, Value="soon", Type="String", Overwrite=True)
     assert outlived(cloud)[0] == ["the keeper's first look failed; its words are in the log"]
+
+
+def test_a_keeper_of_the_preset_is_rehearsed(make: Any, cloud: Cloud) -> None:
+    make("given", expires=True)
+    _, said = outlived(cloud, FILE.replace("gpucluster:keeper: {}", "gpucluster:preset: lab-cloud"))
+    assert "2099-01-01" in said[0]
 
 
 def test_an_end_within_the_warning_is_warned_of_by_the_first_look(make: Any, cloud: Cloud) -> None:

@@ -96,11 +96,16 @@ def test_a_preview_against_a_revision_shows_only_the_difference(trial: Trial) ->
     for words in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "--message", "one"]):
         subprocess.run([*git, *words], check=True)
     (trial.root / "__main__.py").write_text(PROGRAM.replace('"ab"', '"abc"'))
-    status, said = trial.run("preview", "--base", "HEAD")
-    assert status == 0, said
-    assert "+ aws:ec2/subnet:Subnet: (create)" in said
-    assert "create 1, same 6" in said
-    assert not trial.processes()
+    tree = trial.root.parent / "base"
+    subprocess.run([*git, "worktree", "add", "--quiet", "--detach", str(tree)], check=True)
+    for shared in ((), ("--base-tree", str(tree))):
+        status, said = trial.run("preview", "--base", "HEAD", *shared)
+        assert status == 0, said
+        assert "+ aws:ec2/subnet:Subnet: (create)" in said
+        assert "create 1, same 6" in said
+        assert not trial.processes()
+    status, said = trial.run("preview", "--base", "HEAD", "--base-tree", str(tree / "nowhere"))
+    assert (status, "has no Pulumi.yaml; leave out --base-tree" in said) == (1, True), said
 
 
 def test_rehearse_says_when_a_second_preview_is_not_quiet(trial: Trial) -> None:

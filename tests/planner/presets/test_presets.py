@@ -1,6 +1,7 @@
 """Shipped presets work as they are; the same systems with the values that circulate about them are refused."""
 
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +171,21 @@ def test_committed_examples_plan_clean(stack: str) -> None:
     assert isinstance(settings, AwsSettings if stack == "lab" else MetalSettings)
     found = plan(settings, today=TODAY)
     assert [finding.rule for finding in found.findings if finding.waiver is None] == []
+
+
+@pytest.mark.parametrize("name", [each for each in preset_names() if each.startswith("lab-")])
+def test_a_lab_in_the_cloud_ends_by_itself(name: str) -> None:
+    """Z15: without a word about it in the stack file; its day is asked for, and gives its end."""
+    lifecycle = {**LIFECYCLE, "expiry": "2026-12-31"}
+    found = plan(from_sections({"preset": name, "example": True, "lifecycle": lifecycle}), today=TODAY)
+    if isinstance(found, AwsPlan):
+        assert found.keeper is not None
+        assert found.keeper.ends == datetime(2027, 1, 1, tzinfo=UTC)
+        assert [each.rule for each in planned(name).errors if each.rule.startswith(("keeper", "lab"))] == [
+            "lab-without-expiry"
+        ]
+    else:
+        assert "keeper" not in preset(name), "nothing is paid for by the hour"
 
 
 def test_the_lab_is_cheap_and_ends() -> None:
