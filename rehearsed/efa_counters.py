@@ -20,16 +20,14 @@ PACKET_BYTES = 8192
 FILE = re.compile(r"mv \S+ (/\S+\.prom)")
 PREFIX = re.compile(r"printf '(\w*_)%s\{")
 IDLE = (
-    *("rx_drops", "rdma_read_bytes", "rdma_read_wrs", "rdma_read_wr_err", "rdma_write_wr_err", "retrans_bytes"),
-    *(
-        "retrans_pkts",
-        "retrans_timeout_events",
-        "unresponsive_remote_events",
-        "impaired_remote_conn_events",
-        "cmds_err",
-    ),
+    *("rx_drops", "send_bytes", "send_wrs", "recv_bytes", "recv_wrs", "rdma_read_bytes", "rdma_read_wrs"),
+    *("rdma_read_wr_err", "rdma_read_resp_bytes", "rdma_write_wr_err", "retrans_bytes", "retrans_pkts"),
+    *("retrans_timeout_events", "unresponsive_remote_events", "impaired_remote_conn_events"),
 )
-"""Counters that do not move here."""
+"""Counters that do not move here. Those of commands are the device's, beside which the script does not look."""
+LIFESPAN_MS = 10
+"""No counter, but a file among them (linux, drivers/infiniband/core/sysfs.c; include/rdma/ib_verbs.h,
+RDMA_HW_STATS_DEFAULT_LIFESPAN)."""
 
 
 def run(launch: Launch) -> Program:
@@ -79,7 +77,7 @@ def text(prefix: str, devices: Sequence[str], carried: int) -> str:
         **dict.fromkeys(("tx_bytes", "rx_bytes", "rdma_write_bytes", "rdma_write_recv_bytes"), carried),
         **dict.fromkeys(("tx_pkts", "rx_pkts", "rdma_write_wrs"), carried // PACKET_BYTES),
     }
-    counters = {**moving, **dict.fromkeys(IDLE, 0)}
+    counters = {**moving, **dict.fromkeys(IDLE, 0), "lifespan": LIFESPAN_MS}
     return "".join(
         f'{prefix}{name}{{device="{device}",port="1"}} {value}\n'
         for device in devices

@@ -32,6 +32,7 @@ from stacks.metal_fabric import fabric_devices, hyper_nodes, own_ports, pod_netw
 from stacks.metal_home import NfsHomes
 from stacks.metal_lacking import lacking
 from stacks.metal_machines import ControlPlane, FileServers, Machines, control_plane, file_servers, pools, storage_nodes
+from stacks.metal_network import ceph_rules
 from stacks.metal_slurm import deploy_slurm
 from stacks.metal_storage import MountedFiles, Scratch, SiteObjects, local_volumes
 from stacks.metal_watching import sensors, watching
@@ -89,11 +90,12 @@ def deploy_metal(plan: Plan, config: pulumi.Config) -> Platform:
     usable_tb = plan.storage.usable_tb if plan.storage else 0.0
     capacity_gib = max(1, int(usable_tb * GIB_PER_TB))
     key_id, key = config.require_secret("objectStoreKeyId"), config.require_secret("objectStoreKey")
-    ceph = None
+    ceph, known = None, connections(site, store)
     if site.ceph is not None:
         servers = storage_nodes(machines, control, network, hardware).nodes
         made = objects_of(site.ceph, key_id, key)
-        ceph = deploy_ceph(ceph_spec(site.ceph, site, plan.supply), plan.supply, servers, system, made, storage)
+        rules = ceph_rules(known, site.ceph.public_cidr)
+        ceph = deploy_ceph(ceph_spec(site.ceph, site, plan.supply), plan.supply, servers, system, made, rules, storage)
     # A pool of Ceph's goes when no volume is in it (Rook, CephBlockPool: PoolNotEmpty), and before the driver.
     block, remover = (ceph.block, None) if ceph else local_volumes(plan.supply, storage, after=system)
     objects = SiteObjects(
@@ -120,7 +122,7 @@ def deploy_metal(plan: Plan, config: pulumi.Config) -> Platform:
             for name, pool in plan.pools.items()
             if pool.gpu is not None and pool.role != "system"
         },
-        devices=fabric_devices(plan, site, fabric),
+        devices=fabric_devices(plan, site, known, fabric),
         hosts=NamedHosts(after=system, opts=in_cluster),
         hyper_nodes=hyper_nodes(plan),
         block=block,
@@ -134,7 +136,7 @@ def deploy_metal(plan: Plan, config: pulumi.Config) -> Platform:
         entry=Entry(),
         home=_homes(site, served, storage),
         watching=watching(plan, site, sensors(site, plan.supply, config, system)),
-        connections=connections(site, store),
+        connections=known,
         layer=kube,
         providers=[kubernetes],
         outputs={

@@ -20,6 +20,7 @@ from components.metal.ceph_specs import CephSpec
 from components.metal.rook import CEPHFS, NAMESPACE, driver_values, operator_values
 from components.platform.charts import Chart, ChartArgs
 from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
+from components.platform.network_rules import NetworkRules, NetworkRulesArgs, Rule
 from components.platform.snapshot_controller import SnapshotController, SnapshotControllerArgs
 from components.platform.taints import ROLE_KEY, tolerations_of_all_pools
 from components.storage.ceph_claims import CephClaims, CephClaimsArgs
@@ -74,11 +75,16 @@ def deploy_ceph(
     nodes: pulumi.Resource,
     system: pulumi.Resource,
     objects: ObjectsSpec | None,
+    rules: Sequence[Rule],
     inside: pulumi.ResourceOptions,
 ) -> Ceph:
-    """Rook, the drivers of its volumes, and the cluster. `nodes` are its machines; operators run on `system` ones."""
+    """Rook, the drivers of its volumes, and the cluster. `nodes` are its machines; operators run on `system` ones, and
+    speak with whom the `rules` of their namespace say.
+    """
     namespaces = NamespacesArgs(namespaces=[NamespaceSpec(name=NAMESPACE, pod_security="privileged")])
-    namespace = Namespaces("ceph-namespaces", namespaces, inside).names[NAMESPACE]
+    names = Namespaces("ceph-namespaces", namespaces, inside).names
+    NetworkRules("ceph-network-rules", NetworkRulesArgs(rules={NAMESPACE: rules}, names=names), inside)
+    namespace = names[NAMESPACE]
     operator = Chart(
         "rook-ceph",
         ChartArgs(

@@ -19,6 +19,7 @@ from components.metal.devices import (
 )
 from components.platform.hyper_nodes import LEAF_KEY, RACK_KEY, TIER_KEYS, HyperNodeSpec
 from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
+from components.platform.network_rules import NetworkRules, NetworkRulesArgs
 from components.platform.pods import PodNetwork
 from components.platform.taints import label_value, tolerations_of_all_pools
 from planner.fabric.near import domains
@@ -27,7 +28,8 @@ from planner.metal_types import MetalPlan
 from planner.pool_types import MetalPoolPlan
 from planner.site import HostPlan, SitePlan
 from planner.teams import RUNS
-from stacks.platform import DeviceChart, DeviceObject, Devices
+from stacks.metal_network import cards_rules
+from stacks.platform import Connections, DeviceChart, DeviceObject, Devices
 
 NETWORK_NAMESPACE = "network-operator"
 READY = "jsonpath={.status.state}=ready"
@@ -70,7 +72,7 @@ def infiniband(plan: MetalPlan) -> bool:
     return plan.fabric is not None and plan.fabric.kind == "infiniband"
 
 
-def fabric_devices(plan: MetalPlan, site: SitePlan, fabric: Fabric) -> Devices:
+def fabric_devices(plan: MetalPlan, site: SitePlan, known: Connections, fabric: Fabric) -> Devices:
     """The operators of GPUs and cards, and what they are told of this fabric."""
     own = own_ports(plan)
     gpus = gpu_operator_values(site.driver, infiniband=infiniband(plan), gds=site.gds)
@@ -78,7 +80,11 @@ def fabric_devices(plan: MetalPlan, site: SitePlan, fabric: Fabric) -> Devices:
         return Devices(gpu_operator=gpus)
     inside = pulumi.ResourceOptions(parent=fabric)
     spec = NamespacesArgs(namespaces=[NamespaceSpec(name=NETWORK_NAMESPACE, pod_security="privileged")])
-    namespace = Namespaces("network-namespaces", spec, inside).names[NETWORK_NAMESPACE]
+    names = Namespaces("network-namespaces", spec, inside).names
+    repository = plan.supply.directory(MELLANOX)
+    rules = {NETWORK_NAMESPACE: cards_rules(known, repository if site.driver == "container" else None)}
+    NetworkRules("network-namespaces-rules", NetworkRulesArgs(rules=rules, names=names), inside)
+    namespace = names[NETWORK_NAMESPACE]
     tolerated = tolerations_of_all_pools()
     functions = own is not None and own.mode == "sriov"
     images = {name: plan.supply.image(image) for name, image in SRIOV_IMAGES.items()}
@@ -88,7 +94,6 @@ def fabric_devices(plan: MetalPlan, site: SitePlan, fabric: Fabric) -> Devices:
         namespace=namespace,
         values=network_operator_values(tolerated) | (pod_ports.sriov_values(images) if functions else {}),
     )
-    repository = plan.supply.directory(MELLANOX)
     component = {"repository": repository, "version": f"network-operator-v{NETWORK_OPERATOR.version}"}
     parts = shared_cards(_compute_cards(plan), component)
     if own is not None:

@@ -94,13 +94,13 @@ def network_rules(
                 *([_asked_from_outside()] if gateway else []),
                 Rule(name="jobs-ask-servers", pods=Pods(having=JOB_KEY), egress=[Flow(peers=[Pods()])]),
             ],
-            "gpu-operator": [DENY, NAMES, _scraped(), _asks_api(known), _webhooks(known), _among_themselves()],
-            "volcano-system": [DENY, NAMES, _scraped(), _asks_api(known), _webhooks(known)],
+            "gpu-operator": [DENY, NAMES, _scraped(), asks_api(known), _webhooks(known), _among_themselves()],
+            "volcano-system": [DENY, NAMES, _scraped(), asks_api(known), _webhooks(known)],
             "kubeflow": [
                 DENY,
                 NAMES,
                 _scraped(),
-                _asks_api(known),
+                asks_api(known),
                 _webhooks(known),
                 _fetches(),
                 *katib.get("kubeflow", ()),
@@ -108,7 +108,7 @@ def network_rules(
             "monitoring": [
                 DENY,
                 NAMES,
-                _asks_api(known),
+                asks_api(known),
                 _webhooks(known),
                 _among_themselves(),
                 Rule(name="scrapes", egress=[Flow(peers=[Pods(namespace=None)]), _at(known.nodes)]),
@@ -221,7 +221,7 @@ def _way_in(known: Connections, gateway: GatewayPlan) -> dict[str, list[Rule]]:
             DENY,
             NAMES,
             _scraped(),
-            _asks_api(known),
+            asks_api(known),
             _webhooks(known),
             _among_themselves(),
             *([Rule(name="authority", egress=[_at(each) for each in authority])] if acme else []),
@@ -232,7 +232,7 @@ def _way_in(known: Connections, gateway: GatewayPlan) -> dict[str, list[Rule]]:
 def _outside_rules(known: Connections) -> dict[str, list[Rule]]:
     """What brings secrets asks their keeper, at a public address or inside the network."""
     asks = Rule(name="asks-keeper", egress=[_at(each) for each in _outside(known, ())])
-    return {OUTSIDE: [DENY, NAMES, _scraped(), _asks_api(known), asks]}
+    return {OUTSIDE: [DENY, NAMES, _scraped(), asks_api(known), asks]}
 
 
 def _signature_rules(known: Connections, port: int) -> dict[str, list[Rule]]:
@@ -241,10 +241,10 @@ def _signature_rules(known: Connections, port: int) -> dict[str, list[Rule]]:
     """
     registry = Reach(cidrs=["0.0.0.0/0"], ports=sorted({443, port}))
     asks = Rule(name="asks-registry", egress=[_at(each) for each in (registry, *_platform(known))])
-    return {SIGNATURES: [DENY, NAMES, _scraped(), _asks_api(known), _webhooks(known), asks]}
+    return {SIGNATURES: [DENY, NAMES, _scraped(), asks_api(known), _webhooks(known), asks]}
 
 
-def _asks_api(known: Connections) -> Rule:
+def asks_api(known: Connections) -> Rule:
     return Rule(name="asks-the-api", egress=[_at(known.api)])
 
 

@@ -13,15 +13,16 @@ from planner.monitoring.types import ExporterPlan
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 from planner.workload_types import RunPlan, ServicePlan
 
-_PER_GPU = sum(each.kind != "label" for each in DCGM_COUNTERS)
-_CLOCK_EVENTS = 8
-"""dcgm-exporter 4.5.3, pkg/dcgmprovider: one series of DCGM_EXP_CLOCK_EVENTS_COUNT for each reason that was seen."""
+_BY_REASON, _REASONS = "DCGM_EXP_CLOCK_EVENTS_COUNT", 8
+"""dcgm-exporter 4.5.3, pkg/dcgmprovider: one series of it for each reason that was seen, none without."""
+_PER_GPU = sum(each.kind != "label" and each.field != _BY_REASON for each in DCGM_COUNTERS) + _REASONS
 
-_PER_NODE, _PER_PROCESSOR, _PER_DISK, _PER_PORT, _PER_EFA = 620, 8, 27, 60, 22
+_PER_NODE, _PER_PROCESSOR, _PER_DISK, _PER_PORT, _PER_EFA = 620, 8, 27, 60, 28
 """node_exporter 1.12.1, collector/fixtures/e2e-output.txt, with the collectors that the chart's values leave on: about
 620 of a node with two interfaces and three file systems, node_cpu_seconds_total in 8 modes of each processor, diskstats
 of each disk, class_infiniband with its hw_counters of each port. EFA: linux, drivers/infiniband/hw/efa/efa_verbs.c, the
-17 counters of a port and 5 of its retransmissions."""
+17 counters of a port, 5 of its retransmissions and `lifespan`, all in a text file; and 5 of the infiniband collector,
+which takes a device of EFA for one of its own (as `i40iw0` in the fixtures, and `lifespan` again)."""
 
 _KUBELET, _PER_CONTAINER, _PER_POD = 1_100, 34, 20
 """Kubernetes 1.36: about 1,100 of the kubelet's /metrics; cAdvisor's of a container, and of a pod's network and own
@@ -136,7 +137,7 @@ def _exporters(seen: Fleet, scrape_s: int) -> Iterator[ExporterPlan]:
     hosts = seen.nodes * _PER_NODE + seen.processors * _PER_PROCESSOR + seen.disks * _PER_DISK
     state = seen.nodes * _STATE_PER_NODE + seen.pods * _STATE_PER_POD + _OBJECTS * _STATE_PER_OBJECT
     rules = seen.containers * _RULES_PER_CONTAINER + seen.nodes * _RULES_PER_NODE + seen.gpus * _RULES_PER_GPU
-    yield each("dcgm-exporter", seen.gpu_nodes, seen.gpus * (_PER_GPU + _CLOCK_EVENTS))
+    yield each("dcgm-exporter", seen.gpu_nodes, seen.gpus * _PER_GPU)
     yield each("node-exporter", seen.nodes, hosts + seen.ports * _PER_PORT + seen.efa * _PER_EFA)
     yield each("kubelet", seen.nodes, seen.nodes * _KUBELET)
     yield each("cadvisor", seen.nodes, seen.containers * _PER_CONTAINER + seen.pods * _PER_POD)

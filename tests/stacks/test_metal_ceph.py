@@ -11,7 +11,7 @@ from planner.site import CEPH_STORE_PORT
 from rehearsal.charts.values import not_in
 from tests.graph.harness import Recorded
 from tests.graph.schema_kubernetes import crd_file, problems
-from tests.graph.stackfiles import ROOT, run_program
+from tests.graph.stackfiles import run_program
 from tests.graph.test_charts import vendor_values
 
 from .ceph_stack import CHATS, DISKS, SERIALS, SERVERS, with_ceph
@@ -198,17 +198,42 @@ def test_rooks_definitions_take_what_they_are_told() -> None:
     assert [problem for each in found for problem in problems(each)] == []
 
 
-def test_two_namespaces_of_a_site_have_no_network_policies_and_the_threat_model_names_both() -> None:
-    """All others deny both ways by default, as on AWS (NW08). Ceph's daemons are on their machines' own network."""
+def test_every_namespace_of_a_site_denies_both_ways_by_default() -> None:
+    """As on AWS (NW08). Ceph's daemons are on their machines' own network, where no policy selects a pod."""
     network = Network(graph())
     there = {each.inputs["metadata"]["name"] for each in graph().of_type("Namespace")}
-    assert {"training", "inference", "monitoring"} < there
+    assert {"training", "inference", "monitoring", "rook-ceph", "network-operator"} < there
     both = {"Ingress", "Egress"}
-    open_ = {name for name in there if network.isolated(End(namespace=name, labels={"new": "pod"})) != both}
-    assert open_ == {"rook-ceph", "network-operator"}
-    accepted = (ROOT / "docs" / "explanation" / "threat-model.md").read_text().partition("## Accepted")[2]
-    assert all(f"`{name}`" in accepted for name in open_)
+    assert [name for name in there if network.isolated(End(namespace=name, labels={"new": "pod"})) != both] == []
     assert spec("ceph-cluster")["network"]["provider"] == "host"
+
+
+ROOK, DRIVERS = ({"app": each} for each in ("rook-ceph-operator", "rook-ceph.rbd.csi.ceph.com-ctrlplugin"))
+PREPARES, WAITS = {"app": "rook-ceph-osd-prepare"}, {"batch.kubernetes.io/job-name": "ceph-wait"}
+API, MONITOR, CLIENTS = (End(address=each) for each in ("10.20.0.11", "10.20.0.31", "10.20.8.31"))
+ELSEWHERE, RUN = End(address="52.219.96.10"), End(namespace="training", labels={"gpucluster/run": "any"})
+
+
+@pytest.mark.parametrize("labels", [ROOK, DRIVERS, PREPARES, WAITS], ids=["rook", "drivers", "prepares", "waits"])
+def test_pods_beside_ceph_reach_its_daemons_and_the_api_and_nobody_reaches_them_nw08(labels: dict[str, str]) -> None:
+    network, pod = Network(graph()), End(namespace="rook-ceph", labels=labels)
+    assert network.passes(pod, API, 6443)
+    for port in (3300, 6800, 7568, CEPH_STORE_PORT):
+        assert network.passes(pod, MONITOR, port)
+        assert not network.passes(pod, CLIENTS, port)
+    assert network.passes(pod, End(namespace="kube-system", labels={"k8s-app": "kube-dns"}), 53, "UDP")
+    assert not network.passes(pod, ELSEWHERE, 443)
+    assert not network.passes(pod, RUN, 29500)
+    for stranger in (RUN, MONITOR, API, End(namespace="rook-ceph", labels=ROOK)):
+        assert not network.passes(stranger, pod, 8080)
+
+
+def test_where_daemons_answer_clients_at_other_addresses_those_are_reached_nw08() -> None:
+    network = Network(run_program(with_ceph(publicCidr="10.20.8.0/24"), stack="metal"))
+    pod = End(namespace="rook-ceph", labels=DRIVERS)
+    assert network.passes(pod, CLIENTS, 6800)
+    assert network.passes(pod, MONITOR, 3300)
+    assert not network.passes(pod, End(address="10.20.9.31"), 6800)
 
 
 def test_cephs_metrics_are_collected_where_there_is_monitoring() -> None:

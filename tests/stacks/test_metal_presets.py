@@ -18,6 +18,7 @@ from settings.load import from_sections
 from settings.presets import preset, preset_names
 from tests.graph.harness import Recorded
 from tests.graph.stackfiles import refusal, run_program
+from tests.stacks.connections import End, Network
 from tests.stacks.test_metal import machines
 
 LIFECYCLE = {"owner": "ml-platform", "costCentre": "research"}
@@ -221,3 +222,21 @@ def test_drivers_in_containers_are_replaced_by_people() -> None:
     assert "install nvidia-gds there and remove it" in " ".join(refusal(config("mid", **hosts), stack="mine").split())
     said = refusal(config("mid", **{"gpucluster:inventory": own, "gpucluster:pools": limited}), stack="mine")
     assert "set inventory.driver to host, or remove the key" in " ".join(said.split())
+
+
+@pytest.mark.parametrize("driver", ["host", "container"])
+def test_the_cards_operator_asks_the_api_and_the_registry_of_drivers_it_looks_for_nw08(driver: str) -> None:
+    """It lists the tags of the drivers' images (Network Operator, pkg/docadriverimages) where it has any to install."""
+    own = {**inventory("mid"), "driver": driver}
+    mirror = {"registry": "mirror.example.com:5443/copies"}
+    network = Network(
+        run_program(config("mid", **{"gpucluster:inventory": own, "gpucluster:supply": mirror}), stack="mine")
+    )
+    api, inside, public = (End(address=each) for each in (own["endpoint"], "198.18.9.9", "52.219.96.10"))
+    pod = End(namespace="network-operator", labels={"app.kubernetes.io/name": "network-operator"})
+    assert network.isolated(pod) == {"Ingress", "Egress"}
+    assert network.passes(pod, api, 6443)
+    assert [network.passes(pod, *each) for each in ((inside, 5443), (public, 443))] == [driver == "container"] * 2
+    assert not network.passes(pod, inside, 22)
+    assert not network.passes(End(namespace="training", labels={"new": "pod"}), pod, 8080)
+    assert not network.passes(api, pod, 9443), "it has no web hook here"
