@@ -1,4 +1,4 @@
-"""The configurations that machines give to containerd, read by the real one: what it takes of them, and what it ignores.
+"""What machines give to containerd as its configuration, read by the real one: what it takes, and what it ignores.
 
 Like kubeadm it is built for these tests alone: a minute or two of two cores, once.
 """

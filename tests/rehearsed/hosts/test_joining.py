@@ -64,7 +64,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Hall, Kube]
     kubectl = shutil.which("kubectl")
     assert kubectl is not None
 
-    def begin(_: Any) -> Plane:
+    def begin(*_: Any) -> Plane:
         plane.start()
         return Plane(kubeconfig, Path(kubectl))
 
