@@ -26,7 +26,7 @@ try:
     host = hall.hosts["anybodys"]
     print(over_ssh(hall, host, "id -un; sudo id -un", user="ops").stdout.split())
     for _ in range(2):
-        done = prepare(hall, host, bundle(("bmc-network", "memlock")), command="sudo bash -s", user="ops")
+        done = prepare(hall, host, bundle(("bmc-network", "swap")), command="sudo bash -s", user="ops")
         print(done.status, done.all_ok())
 finally:
     hall.stop()
