@@ -1,6 +1,7 @@
 """Tools take the time that their documentation says, as far as the machine's pace says it."""
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,7 +22,7 @@ def waited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Waited:
     (tmp_path / "facts.json").write_text(json.dumps(Machine("gpu", "10.0.0.1", "S", gpu=H100, pace=0.5).facts()))
     (tmp_path / "booted.json").write_text(json.dumps({"active": {"chrony.service": {}}}))
     slept: list[float] = []
-    monkeypatch.setattr(machine.time, "sleep", slept.append)
+    monkeypatch.setattr(time, "sleep", slept.append)
 
     def of(call: Callable[[], int]) -> float:
         slept.clear()
