@@ -196,6 +196,14 @@ test-scale: toolchain ## run the largest rehearsals, beyond the engine tests' ti
 presets: toolchain ## rehearse every shipped stack and preset, or PRESET; rewrites the table of docs/rehearsal.md (an hour)
 	@$(RUN) tests.presets $${PRESET:+"$$PRESET"}
 
+AS_ROOT = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+OF_UBUNTU = kernel.apparmor_restrict_unprivileged_userns
+packages: ## install on Debian or Ubuntu what rehearsed hosts, fabrics and Slurm take; on Ubuntu users may make namespaces until a boot
+	@$(AS_ROOT) apt-get update --quiet
+	@$(AS_ROOT) apt-get install --yes --no-install-recommends $$(grep -v '^#' rehearsal/apt.txt) \
+	  mariadb-server munge shellcheck slurm-wlm slurmdbd
+	@if sysctl $(OF_UBUNTU) >/dev/null 2>&1; then $(AS_ROOT) sysctl $(OF_UBUNTU)=0; fi
+
 policy: setup ## check the rules of policy/ over what STACK registers, without an engine
 	@$(RUN) tests.graph "$$STACK"
 
@@ -340,6 +348,6 @@ help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
 	  /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-.PHONY: plan propose slurm vmlab submit winner power destroy-plan lab dashboards doctor smoke over trust extend up status kubectl down rehearse preview refresh recover quick slow test engine test-scale policy mutants lint types contracts fmt bench sweep vacate review changed drift new \
+.PHONY: plan propose slurm vmlab submit winner power destroy-plan lab dashboards doctor smoke over trust extend up status kubectl down rehearse preview refresh recover quick slow test packages engine test-scale policy mutants lint types contracts fmt bench sweep vacate review changed drift new \
 	lock reference picture \
 	accept images pin-images charts pin-charts sbom upstream image-check image-named image image-sbom image-scan image-push image-sign toolchain pack setup help

@@ -2,11 +2,17 @@
 
 import shlex
 import subprocess
+from pathlib import Path
 
 import pytest
+import yaml
 
+from rehearsal.metal import lacking
+from tests.rehearsed.fabric import running as fabric
+from tests.slurm import installation
 from tests.typed import handed
 
+ROOT = Path(__file__).resolve().parents[1]
 HOSTILE = (
     "budget.maxHourlyUsd=$300",
     "pools[1].server='DGX B200' fabric.switch=Q3400-RA",
@@ -70,3 +76,24 @@ def test_a_broken_policy_ends_it(target: str) -> None:
     with pytest.raises(subprocess.CalledProcessError) as failed:
         handed(f"make {target} STACK=prod", refusing="tests.graph")
     assert "rehearsal" not in failed.value.stdout
+
+
+def test_the_packages_are_those_that_tests_of_hosts_fabrics_and_slurm_ask_for() -> None:
+    """Without them they are skipped: CI installs them first."""
+    shown = subprocess.run(
+        ["make", "--dry-run", "packages"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    listed = (ROOT / "rehearsal" / "apt.txt").read_text().split("\n", 1)[1].split()
+    assert "rehearsal/apt.txt" in shown
+    asked = {
+        *lacking.NEEDED.values(),
+        *lacking.OF_USERS.values(),
+        *fabric.NEEDED.values(),
+        *installation.NEEDED.values(),
+    }
+    assert asked <= {*listed, *shown.split()}
+    for name in ("ci", "release"):
+        jobs = yaml.safe_load((ROOT / ".github/workflows" / f"{name}.yml").read_text())["jobs"]
+        for steps in ([each.get("run") for each in job["steps"]] for job in jobs.values()):
+            if {"make engine", "make test-scale", "make presets"} & set(steps):
+                assert steps[-2] == "make packages"

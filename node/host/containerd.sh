@@ -28,9 +28,6 @@ imports = ["/etc/containerd/conf.d/*.toml"]
 [plugins."io.containerd.cri.v1.images".registry]
   config_path = "/etc/containerd/certs.d"
 
-[plugins."io.containerd.cri.v1.runtime"]
-  enable_cdi = true
-
 [plugins."io.containerd.cri.v1.runtime".containerd]
   default_runtime_name = "runc"
 

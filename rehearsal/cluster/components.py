@@ -57,12 +57,16 @@ def etcd(tools: Tools) -> Command:
     )
 
 
-def api_server(tools: Tools, port: int, issuer: str) -> Command:
-    """The API server, listening on loopback, with EKS's choices of authentication, authorization and admission."""
+def api_server(tools: Tools, port: int, issuer: str, more: Mapping[str, str] = MappingProxyType({})) -> Command:
+    """The API server, listening on loopback, with EKS's choices of authentication, authorization and admission.
+
+    `more` are flags beside those that keep it here.
+    """
     return _command(
         tools,
         API_SERVER,
         {
+            **more,
             "bind-address": places.LOOPBACK,
             "secure-port": str(port),
             "advertise-address": ADVERTISED,

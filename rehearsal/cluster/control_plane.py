@@ -4,8 +4,9 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import urllib3
@@ -36,7 +37,8 @@ STOPPING_ORDER = (KWOK, SCHEDULER, CONTROLLERS, API_SERVER, ETCD)
 class ControlPlane:
     """A control plane in `directory`, of the EKS cluster `name` in `region` of `account`.
 
-    `furnish` puts into it what a new cluster has; without one that is what EKS does.
+    `furnish` puts into it what a new cluster has; without one that is what EKS does. `flags` are the
+    API server's beside its own.
     Starting again in the same directory finds the same keys and data. `endpoint`, `ca` and `admin_kubeconfig` are valid
     after `start()`. Call `tend()` now and then: it restarts components that ended.
     """
@@ -51,13 +53,14 @@ class ControlPlane:
         backends: Backends | None = None,
         logs: Path | None = None,
         furnish: Callable[[Kube], None] = eks.furnish,
+        flags: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.directory = places.private_directory(directory)
         self.name = name
         self.region = region
         self.backends = backends or Backends()
         self.endpoint = ""
-        self._furnish = furnish
+        self._furnish, self._flags = furnish, flags
         self._logs = logs or directory / "log"
         self._layout = Layout(directory)
         self._tools = tools
@@ -66,6 +69,7 @@ class ControlPlane:
         self._webhook: Webhook | None = None
         self._egress: Egress | None = None
         self._probe: urllib3.PoolManager | None = None
+        self._kube: Kube | None = None
 
     @property
     def ca(self) -> bytes:
@@ -115,12 +119,12 @@ class ControlPlane:
         self._webhook.start()
         self._run(ETCD, components.etcd(self._tools))
         self._start_api_server(self._webhook.url)
-        self._egress = Egress(self._layout.egress_socket, Router(self.kube(), self.backends))
+        kube = self._kube = self.kube()
+        self._egress = Egress(self._layout.egress_socket, Router(kube, self.backends))
         self._egress.start()
         self._run(CONTROLLERS, components.controllers(self._tools))
         self._run(SCHEDULER, components.scheduler(self._tools))
         self._run(KWOK, components.kwok(self._tools))
-        kube = self.kube()
         self._furnish(kube)
         self._await(lambda: controllers_work(kube), CONTROLLERS, self._processes.tend)
         log.info("cluster %s is up at %s after %.1f s", self.name, self.endpoint, time.monotonic() - begun)
@@ -132,7 +136,7 @@ class ControlPlane:
             self.endpoint = f"https://{places.LOOPBACK}:{port}"
             layout.write_kubeconfigs(self._layout, self.name, self.endpoint, webhook)
             self._probe = self._client()
-            self._run(API_SERVER, components.api_server(self._tools, port, ISSUER))
+            self._run(API_SERVER, components.api_server(self._tools, port, ISSUER, self._flags))
             try:
                 self._await(self.healthy, API_SERVER, self._processes.check)
             except StartError as error:
@@ -202,6 +206,10 @@ class ControlPlane:
             if server is not None:
                 server.stop()
         self._egress = self._webhook = None
+        if self._probe is not None:
+            self._probe.clear()
+        if self._kube is not None:
+            self._kube.close()
         self.backends.close()
 
     def _client(self) -> urllib3.PoolManager:

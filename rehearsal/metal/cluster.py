@@ -35,8 +35,8 @@ class Plane:
     kubectl: Path
 
 
-Begin = Callable[[Mapping[str, Any]], Plane]
-"""Makes the control plane that kubeadm's ClusterConfiguration describes."""
+Begin = Callable[[Mapping[str, Any], Machine], Plane]
+"""Makes the control plane that kubeadm's ClusterConfiguration describes, of the first machine's files."""
 Joined = Callable[[Machine, str, Question], None]
 """Told of a machine, its node's name and what its kubelet found, before the node is there."""
 
@@ -71,7 +71,7 @@ class Cluster:
         given = node.documents(question["config"])
         init, cluster = given.get("InitConfiguration", {}), given.get("ClusterConfiguration", {})
         with self._lock:
-            self._plane = self._plane or self._begin(cluster)
+            self._plane = self._plane or self._begin(cluster, machine)
         kube = self._kube()
         for token in init.get("bootstrapTokens") or []:
             kube.apply(_token(token), "kubeadm", force=True)

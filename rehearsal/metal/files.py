@@ -12,6 +12,8 @@ from rehearsal.metal.machine import Card, Machine
 TOOLS = Path(__file__).resolve().parent / "tools"
 OWN = ("etc", "var", "root", "home", "opt", "srv", "mnt", "boot", ".machine")
 USERS = ("root:x:0:0:root:/root:/bin/bash", "sshd:x:101:65534::/run/sshd:/usr/sbin/nologin")
+USER = 1000
+"""The number of whom an installer makes."""
 NOBODY = "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin"
 SSHD = """Port 22
 AddressFamily inet
@@ -51,7 +53,7 @@ SYSCTLS = {
 
 def lay(disk: Path, machine: Machine, authorized: str, host_key: Path) -> None:
     """Write a new host's files below `disk`."""
-    for name in (*OWN, "usr/bin", "usr/sbin", "work", "new", "sys", "kernel/sys"):
+    for name in (*OWN, "usr/bin", "usr/sbin", "usr/local/lib", "usr/local/sbin", "work", "new", "sys", "kernel/sys"):
         (disk / name).mkdir(parents=True, exist_ok=True)
     (disk / "root").chmod(0o700)
     _etc(disk / "etc", machine)
@@ -63,6 +65,16 @@ def lay(disk: Path, machine: Machine, authorized: str, host_key: Path) -> None:
     (disk / "var/run").symlink_to("/run")
     (disk / ".machine/facts.json").write_text(json.dumps(machine.facts()))
     _tools(disk)
+    if machine.user != "root" and os.geteuid():
+        _sudo_of_root(disk / "usr")
+
+
+def _sudo_of_root(usr: Path) -> None:
+    """Who is root on the host may be anybody on this machine, whose own sudo is then no root's there."""
+    for name in ("bin/sudo", "libexec/sudo"):
+        (usr / name).parent.mkdir(parents=True, exist_ok=True)
+        _copied(Path("/usr") / name, usr / name)
+    (usr / "bin/sudo").chmod(0o4755)
 
 
 def _etc(etc: Path, machine: Machine) -> None:
@@ -73,10 +85,10 @@ def _etc(etc: Path, machine: Machine) -> None:
     for name in ("ld.so.cache", "alternatives", "localtime"):
         _copied(Path("/etc") / name, etc / name)
     own = [] if machine.user == "root" else [machine.user]
-    users = [*USERS, *(f"{user}:x:1000:1000::/home/{user}:/bin/bash" for user in own), NOBODY]
+    users = [*USERS, *(f"{user}:x:{USER}:{USER}::/home/{user}:/bin/bash" for user in own), NOBODY]
     (etc / "passwd").write_text("\n".join(users) + "\n")
     (etc / "group").write_text(
-        "\n".join(["root:x:0:", *(f"{user}:x:1000:" for user in own), "nogroup:x:65534:"]) + "\n"
+        "\n".join(["root:x:0:", *(f"{user}:x:{USER}:" for user in own), "nogroup:x:65534:"]) + "\n"
     )
     (etc / "shadow").write_text("".join(f"{user}:*:19000:0:99999:7:::\n" for user in ("root", *own)))
     _sudo(etc, own)
@@ -116,9 +128,6 @@ def _ssh(disk: Path, user: str, authorized: str, host_key: Path) -> None:
     keys.mkdir(mode=0o700, parents=True, exist_ok=True)
     (keys / "authorized_keys").write_text(authorized)
     (keys / "authorized_keys").chmod(0o600)
-    if user != "root":
-        for path in (home, keys, keys / "authorized_keys"):
-            os.chown(path, 1000, 1000)
 
 
 def _kernel(kernel: Path, machine: Machine) -> None:

@@ -68,6 +68,10 @@ class Host:
         size = f"mode=755,size={self.machine.disk_mib}m"
         self._hall.do("mount", "-t", "tmpfs", "-o", size, f"host-{self.machine.name}", str(self.place), mounts=True)
         files.lay(self.disk, self.machine, authorized, self.keys.private)
+        if self.machine.user != "root":
+            # By whoever is root there: anybody else may give nothing away.
+            home = f"{self.place}/home/{self.machine.user}"
+            self._hall.do("chown", "--recursive", f"{files.USER}:{files.USER}", home, mounts=True)
 
     def power_on(self) -> None:
         """Boot, and wait until the SSH server listens. Raises StartError."""
@@ -214,7 +218,8 @@ class Hall:
 
     def _await_namespace(self, pid: int) -> None:
         deadline = time.monotonic() + WAIT_SECONDS
-        while Path(f"/proc/{pid}/ns/mnt").readlink() == Path("/proc/self/ns/mnt").readlink():
+        # unshare makes them, has ids mapped, and becomes the command.
+        while Path(f"/proc/{pid}/comm").read_text() != "sleep\n":
             if time.monotonic() > deadline or not (self._keeper and self._keeper.running()):
                 raise StartError("the hall's namespaces are not made")
             time.sleep(0.005)

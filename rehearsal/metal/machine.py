@@ -63,7 +63,8 @@ class Machine:
     log in, and do all by sudo without a password. `model` is the maker's name of it in the firmware. `bridges`
     are PCI bridges with access control on. `clock_off` is how many seconds the clock is off. `file_systems` are those
     that somebody outside of the hall serves to it, as mount names them. `registries` are those that ask who pulls:
-    HOST=USER:PASSWORD in base64, or HOST alone where any login will do.
+    HOST=USER:PASSWORD in base64, or HOST alone where any login will do. `pace` is how much of the time that its tools
+    take by their documentation they take here: none, or 1 for all of it.
     """
 
     name: str
@@ -89,6 +90,7 @@ class Machine:
     clock_off: float = 0.0
     packages: dict[str, str] = field(default_factory=dict)
     disk_mib: int = 64
+    pace: float = 0.0
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> Machine:

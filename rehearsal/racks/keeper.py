@@ -31,7 +31,7 @@ from rehearsal.metal.machine import Machine
 from rehearsal.metal.record import Record
 from rehearsal.places import HALLS, SiteDirectory
 from rehearsal.processes import StartError
-from rehearsal.racks import furniture
+from rehearsal.racks import api_server, furniture
 from rehearsal.racks.joined import racked
 from rehearsal.racks.nodes import RackedNodes
 from rehearsal.toolchain import Tools
@@ -185,8 +185,10 @@ class HallKeeper:
 
     # -- what the machines' kubeadm asks for
 
-    def _begin(self, cluster: Mapping[str, Any]) -> Plane:
+    def _begin(self, cluster: Mapping[str, Any], machine: Machine) -> Plane:
         """The control plane, when the first machine makes it."""
+        if self._hall is None:
+            raise StartError("no machine is racked")
         name = str(cluster.get("clusterName") or "kubernetes")
         self._pods = str((cluster.get("networking") or {}).get("podSubnet") or "10.0.0.0/8")
         directory, logs = self._site.cluster(HALLS, name), self._site.logs / HALLS / name
@@ -198,6 +200,7 @@ class HallKeeper:
             self._tools,
             logs=logs,
             furnish=lambda kube: furniture.furnish(kube, cluster),
+            flags=api_server.arguments(cluster, self._hall.hosts[machine.name].disk, logs / "audit"),
         )
         plane.start()
         try:

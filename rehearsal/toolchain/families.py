@@ -138,6 +138,12 @@ _ROWS = (
         wanted_by=("image:kubeadm",),
         ldflags=_kubernetes_ldflags(),
     ),
+    # It runs nothing here: it says how it reads the configuration that machines are given.
+    _Module("containerd", versions.CONTAINERD, "github.com/containerd/containerd/v2", 1.0).builds(
+        {"containerd": ("cmd/containerd", 60)},
+        serves="files of containerd",
+        wanted_by=("image:containerd",),
+    ),
     _Module("kwok", versions.KWOK, "sigs.k8s.io/kwok", 0.9).builds({"kwok": ("cmd/kwok", 43)}),
     _Module("crds", versions.CONTROLLER_TOOLS, "sigs.k8s.io/controller-tools", 0.4).builds(
         {"controller-gen": ("cmd/controller-gen", 15)},

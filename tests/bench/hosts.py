@@ -3,7 +3,8 @@
     python -m tests.bench.hosts
 
 What the engine does for each is done here: one connection and one bundle, as many at once as the engine runs steps.
-Prints one JSON object.
+Tools take the time that their documentation says,
+as on a machine of a site. Prints one JSON object.
 """
 
 import json
@@ -42,7 +43,7 @@ def main() -> None:
         hall.start()
         try:
             racked = [
-                gpu_node(f"bench-{number}", f"10.20.0.{11 + number}", host_key=f"{DECLARED}{number:02}")
+                gpu_node(f"bench-{number}", f"10.20.0.{11 + number}", host_key=f"{DECLARED}{number:02}", pace=1.0)
                 for number in range(MANY + 1)
             ]
             hall.rack(racked)

@@ -1,8 +1,11 @@
-"""chronyc(1): how far the machine's clock is off the time of its servers."""
+"""chronyc(1): how far the machine's clock is off the time of its servers.
+
+`waitsync TRIES CORRECTION SKEW INTERVAL` looks again after an interval, as often as it is told to.
+"""
 
 import pathlib
 
-from rehearsal.metal.tools.machine import called, complain, facts, until_boot
+from rehearsal.metal.tools.machine import called, complain, facts, takes, until_boot
 
 
 def main(name: str, words: list[str]) -> int:
@@ -20,4 +23,7 @@ def main(name: str, words: list[str]) -> int:
         status = "Normal" if reached else "Not synchronised"
         print(f"{known},1795441234.5,0.000002100,0.000001,0.000002,-1.2,0.001,0.02,0.0003,0.0001,64.2,{status}")
         return 0
+    if not reached:
+        tries, _, _, interval = map(float, words[words.index("waitsync") + 1 :])
+        takes(tries * interval)
     return 0 if reached else 1

@@ -2,11 +2,14 @@
 
 Without the driver: "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.", status 9; a value
 outside of a limit: "Provided power limit … is not a valid power limit", status 3 or as the manual's RETURN VALUE says.
+A GPU that nobody keeps initialized takes 1 to 3 seconds for each who asks (NVIDIA, Driver Persistence, "Overview").
 """
 
 from typing import Any
 
-from rehearsal.metal.tools.machine import absent, called, complain, facts, until_boot
+from rehearsal.metal.tools.machine import absent, called, complain, facts, takes, until_boot
+
+INITIALIZING_SECONDS = 1.0
 
 
 def main(name: str, words: list[str]) -> int:
@@ -15,6 +18,10 @@ def main(name: str, words: list[str]) -> int:
     gpu: dict[str, Any] | None = facts().get("gpu")
     if gpu is None or not gpu["driver"]:
         return absent(name)
+    with until_boot() as state:
+        initialized = bool(state.get("gpus", {}).get("persistence"))
+    if not initialized:
+        takes(INITIALIZING_SECONDS * gpu["count"])
     with until_boot() as state:
         settings = state.setdefault("gpus", {})
         if words[0].startswith("--query-gpu="):

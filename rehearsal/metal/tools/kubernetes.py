@@ -13,10 +13,14 @@ import sys
 
 from rehearsal.metal.tools import firmware, runtime
 from rehearsal.metal.tools.drives import empty, names
-from rehearsal.metal.tools.machine import absent, ask, called, complain, lasting, until_boot, version
+from rehearsal.metal.tools.machine import absent, ask, called, complain, lasting, takes, until_boot, version
 
 ETC = pathlib.Path("/etc/kubernetes")
 KNOWN = r"^apiVersion: (kubeadm\.k8s\.io/v1beta4|kubelet\.config\.k8s\.io/v1beta1|kubeproxy\.config\.k8s\.io/v1alpha1)$"
+
+
+PULLING_SECONDS = 60.0
+"""The control plane's images: "a minute or two" (cmd/kubeadm/app/cmd/phases/init/preflight.go, join/preflight.go)."""
 
 
 def main(name: str, words: list[str]) -> int:
@@ -139,6 +143,7 @@ def _init(config: str) -> int:
     status = _valid(text) or _preflight(text, joining=False) or _kubelet_runs() or _reached(text)
     if status:
         return status
+    takes(PULLING_SECONDS)
     answer = ask({"kind": "init", "config": text, **_prepared()})
     if "error" in answer:
         return complain(f"error execution phase wait-control-plane: {answer['error']}", 1)
@@ -193,6 +198,8 @@ def _join(config: str) -> int:
     status = _valid(text) or _preflight(text, joining=True) or _kubelet_runs()
     if status:
         return status
+    if re.search(r"^controlPlane:", text, re.MULTILINE):
+        takes(PULLING_SECONDS)
     answer = ask({"kind": "join", "config": text, **_prepared()})
     if "error" in answer:
         return complain(f"error execution phase preflight: {answer['error']}", 1)

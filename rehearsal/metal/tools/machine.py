@@ -97,6 +97,11 @@ def _cut() -> None:
         os.kill(pid, 9)
 
 
+def takes(seconds: float) -> None:
+    """Wait as long as the tool does by its documentation, at the machine's pace."""
+    time.sleep(seconds * float(facts()["pace"]))
+
+
 def complain(text: str, status: int) -> int:
     """Print a message of the tool to stderr and give its exit status."""
     sys.stdout.flush()

@@ -10,9 +10,9 @@ then by rule).
 
 import pathlib
 import re
-import subprocess
 from collections.abc import Iterator
 
+from rehearsal.metal.tools import kernel
 from rehearsal.metal.tools.machine import called, complain, facts, until_boot
 
 RULE = re.compile(r'^SUBSYSTEM=="(net|infiniband)", ACTION=="add", KERNELS=="([^"]+)", (.+)$', re.MULTILINE)
@@ -80,4 +80,4 @@ def _event(device: pathlib.Path, pci: str, assigned: dict[str, str]) -> None:
     if (mtu := assigned.get("ATTR{mtu}")) and int(mtu) <= MOST_MTU:
         (device / "mtu").write_text(f"{mtu}\n")
     if program := assigned.get("RUN"):
-        subprocess.run(program.replace("%k", device.name).split(), check=False)
+        kernel.run(program.replace("%k", device.name))

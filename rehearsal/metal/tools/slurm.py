@@ -10,8 +10,6 @@ import os
 import pathlib
 import pwd
 import re
-import secrets
-import socket
 import sys
 
 from rehearsal.metal.tools.machine import absent, called, complain, lasting, until_boot, version
@@ -58,7 +56,7 @@ def installed(packages: list[str]) -> None:
                     lines.write(f"{line}\n")
     if "munge" in packages and not KEY.exists():
         KEY.parent.mkdir(mode=0o700, exist_ok=True)
-        KEY.write_bytes(secrets.token_bytes(128))
+        KEY.write_bytes(os.urandom(128))
         KEY.chmod(0o400)
         for path in (KEY, KEY.parent):
             _give(path, "munge")
@@ -103,8 +101,8 @@ def _slurmdbd() -> str:
     about, conf = NEEDED["slurmdbd.service"].stat(), _values("slurmdbd.conf")
     if about.st_uid != pwd.getpwnam("slurm").pw_uid or about.st_mode & 0o777 != 0o600:
         return f"slurmdbd.conf file {NEEDED['slurmdbd.service']} should be 600 and owned by slurm"
-    if conf["DbdHost"] != [socket.gethostname()]:
-        return f"This host not configured to run SlurmDBD (({socket.gethostname()}) != {conf['DbdHost'][0]})"
+    if conf["DbdHost"] != [os.uname().nodename]:
+        return f"This host not configured to run SlurmDBD (({os.uname().nodename}) != {conf['DbdHost'][0]})"
     with lasting() as state:
         known = state.get("accounting_password")
     if not _runs("mariadb.service") or [known] != conf["StoragePass"]:
@@ -113,7 +111,7 @@ def _slurmdbd() -> str:
 
 
 def _slurmctld() -> str:
-    conf, host = _values("slurm.conf"), socket.gethostname()
+    conf, host = _values("slurm.conf"), os.uname().nodename
     if host not in [each.partition("(")[0] for each in conf["SlurmctldHost"]]:
         return f"This host ({host}/{host}) not a valid controller"
     state = pathlib.Path(conf["StateSaveLocation"][0])
@@ -123,7 +121,7 @@ def _slurmctld() -> str:
 
 
 def _slurmd() -> str:
-    conf, host = _values("slurm.conf"), socket.gethostname()
+    conf, host = _values("slurm.conf"), os.uname().nodename
     if host not in [each.partition(" ")[0] for each in conf["NodeName"]]:
         return f"Unable to determine this slurmd's NodeName ({host})"
     gres = ETC / "gres.conf"
@@ -166,7 +164,7 @@ def _ping() -> int:
     """Of this machine alone: whoever else controls is not seen from here."""
     for name, host in zip(("primary", "backup"), _values("slurm.conf")["SlurmctldHost"], strict=False):
         own = host.partition("(")[0]
-        up = own == socket.gethostname() and _runs("slurmctld.service")
+        up = own == os.uname().nodename and _runs("slurmctld.service")
         print(f"Slurmctld({name}) at {own} is {'UP' if up else 'DOWN'}")
     return 0
 

@@ -7,7 +7,6 @@ device; raidz2 takes three devices, raidz3 four, a mirror two), cmd/zgenhostid.c
 import itertools
 import json
 import os
-import secrets
 from typing import Any
 
 from rehearsal.metal.tools import drives
@@ -90,7 +89,7 @@ def _hostid() -> int:
     if os.path.exists(HOSTID):  # noqa: PTH110
         return complain(f"{HOSTID}: File exists", 1)
     with open(HOSTID, "wb") as file:  # noqa: PTH123
-        file.write(secrets.token_bytes(4))
+        file.write(os.urandom(4))
     return 0
 
 

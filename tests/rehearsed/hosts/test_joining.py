@@ -18,7 +18,7 @@ from rehearsal.metal.machine import Machine
 from rehearsal.tests.kube.control_plane import ControlPlane
 
 from .bundles import bundle
-from .racks import Prepared, gpu_node, over_ssh, prepare
+from .racks import Prepared, gpu_node, over_ssh, prepare, verified
 
 pytestmark = pytest.mark.engine
 
@@ -64,7 +64,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Hall, Kube]
     kubectl = shutil.which("kubectl")
     assert kubectl is not None
 
-    def begin(_: Any) -> Plane:
+    def begin(*_: Any) -> Plane:
         plane.start()
         return Plane(kubeconfig, Path(kubectl))
 
@@ -131,6 +131,11 @@ def test_the_first_node_is_made_once(site: tuple[Hall, Kube]) -> None:
     calls = hall.hosts["cp-1"].calls()
     assert sum(call[:2] == ["kubeadm", "init"] for call in calls) == 1
     assert not any(TOKEN.partition(".")[2] in word for call in calls for word in call)
+
+
+def test_systemd_accepts_what_invites_machines_again(site: tuple[Hall, Kube]) -> None:
+    hall, _ = site
+    assert {"gpucluster-invite.service", "gpucluster-invite.timer"} <= set(verified(hall, hall.hosts["cp-1"]))
 
 
 def test_a_host_asks_for_several_things_at_once(site: tuple[Hall, Kube]) -> None:

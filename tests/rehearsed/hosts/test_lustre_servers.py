@@ -13,7 +13,7 @@ from rehearsal.metal.machine import Card, Drive
 
 from .bundles import bundle
 from .conftest import Rack
-from .racks import Prepared, over_ssh, prepare
+from .racks import Prepared, over_ssh, prepare, verified
 
 pytestmark = pytest.mark.engine
 
@@ -110,6 +110,8 @@ def test_from_drives_to_a_mounted_file_system_and_a_second_run_changes_nothing(s
     first = mds.said()
     assert "mdt0000-shared made, mdt0000-shared/mgt formatted, mdt0000-shared/mdt0000 formatted" in first
     assert stores.said().startswith("changed: ")
+    for each in (mds, stores):
+        assert verified(each.hall, each.host) == []
     made = [line.split() for line in mds.done("mkfs.lustre") + stores.done("mkfs.lustre")]
     assert [next(word for word in words if word in ("--mgs", "--mdt", "--ost")) for words in made] == [
         "--mgs",
