@@ -87,7 +87,8 @@ def forward_pass(model: Model, job: Job, layout: Layout, gpu: Gpu) -> Pass:
         experts_s=_experts_s(model, layout, row, tokens, wide, bandwidth),
         output_s=_MULTIPLY_ADD * output * tokens / (peak * plain.peak_part * slow),
     )
-    return _of_stage(whole, model.layers, layout.pipeline)
+    part = _part_of_stage(whole, model.layers, layout.pipeline) * (row.compiled_part if job.compiled else 1.0)
+    return Pass(**{name: part * seconds for name, seconds in vars(whole).items()})
 
 
 def _experts_s(model: Model, layout: Layout, row: Calibration, tokens: float, wide: float, bandwidth: float) -> float:
@@ -101,18 +102,11 @@ def _experts_s(model: Model, layout: Layout, row: Calibration, tokens: float, wi
     return _MULTIPLY_ADD * routed * tokens / wide + copied * tokens / bandwidth + launched
 
 
-def _of_stage(whole: Pass, layers: int, stages: int) -> Pass:
+def _part_of_stage(whole: Pass, layers: int, stages: int) -> float:
     """A stage's share: the mean of all stages, or the fullest one's layers where these take longer."""
     fullest = -(-layers // stages) / layers
     in_layers = whole.forward_s - whole.output_s
-    part = max(fullest * in_layers, whole.forward_s / stages) / whole.forward_s
-    return Pass(
-        products_s=whole.products_s * part,
-        attention_s=whole.attention_s * part,
-        memory_s=whole.memory_s * part,
-        experts_s=whole.experts_s * part,
-        output_s=whole.output_s * part,
-    )
+    return max(fullest * in_layers, whole.forward_s / stages) / whole.forward_s
 
 
 def loss_s(model: Model, job: Job, layout: Layout, gpu: Gpu) -> float:

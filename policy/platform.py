@@ -159,6 +159,25 @@ def deployer_is_let_in(graph: Graph) -> Iterator[Finding]:
                 yield provider.name, f"may connect to {cluster.name} before {admins[0].name} exists"
 
 
+@rule(
+    source="EKS guide: https://docs.aws.amazon.com/eks/latest/userguide/setting-up-access-entries.html, "
+    "access-policies.html (policies are for entries of type STANDARD)",
+    remedy="accessConfig: {authenticationMode: API}, and type STANDARD for entries that have a policy",
+)
+def entries_are_taken(graph: Graph) -> Iterator[Finding]:
+    """EKS looks at access entries, and takes a policy for those of people and programs alone."""
+    entries, policies = graph.of_type(ENTRY), graph.of_type(ENTRY_POLICY)
+    for cluster in graph.of_type(CLUSTER) if entries or policies else ():
+        mode = (cluster.inputs.get("accessConfig") or {}).get("authenticationMode", "CONFIG_MAP")
+        if mode == "CONFIG_MAP":
+            yield cluster.name, f"has authenticationMode {mode}, and refuses {(*entries, *policies)[0].name}"
+    with_policy = {each.inputs.get("principalArn") for each in policies} - {UNKNOWN}
+    for each in entries:
+        kind = each.inputs.get("type", "STANDARD")
+        if kind not in ("STANDARD", UNKNOWN) and each.inputs.get("principalArn") in with_policy:
+            yield each.name, f"is of type {kind}, for which EKS refuses an access policy"
+
+
 def _of_cluster(each: Resource) -> bool:
     return (each.inputs.get("accessScope") or {}).get("type") == "cluster"
 

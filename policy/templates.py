@@ -39,3 +39,21 @@ def disks_are_the_images_own(graph: Graph) -> Iterator[Finding]:
                 pool.name,
                 f"has a disk at {', '.join(mapped)}; {pool.ami} keeps images on {wanted}, which keeps its size",
             )
+
+
+@rule(
+    source="EKS guide: https://docs.aws.amazon.com/eks/latest/userguide/managed-node-update-behavior.html; EKS API: "
+    "NodegroupUpdateConfig.updateStrategy (LF07)",
+    remedy="updateConfig: {updateStrategy: MINIMAL}, which takes a node away before it adds one",
+)
+def updates_need_no_spare_nodes(graph: Graph) -> Iterator[Finding]:
+    """Pools in a placement group, a block or a reservation are updated without nodes beyond their own (LF07)."""
+    for pool in pools(graph):
+        strategy = (pool.group.inputs.get("updateConfig") or {}).get("updateStrategy", "DEFAULT")
+        bound = [key for key in ("placement", "capacityReservationSpecification") if pool.settings.get(key)]
+        if strategy == "DEFAULT" and bound:
+            yield (
+                pool.group.name,
+                "is updated by the strategy DEFAULT, which first starts twice as many nodes as it has zones, or "
+                f"maxUnavailable: its {' and '.join(bound)} may have none",
+            )

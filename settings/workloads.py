@@ -106,6 +106,7 @@ _ABOUT_THE_MODEL = {
     "gradients": "gradients",
     "sharding": "sharding",
     "software": "software",
+    "compiled": "compiled",
     "parallelism": "parallelism",
     "micro_batch": "microBatch",
     "accumulation": "accumulation",
@@ -198,6 +199,13 @@ class TrainingRun(Section):
             " parallelism"
         ),
     ] = None
+    compiled: Annotated[
+        bool,
+        Field(
+            description="whether the script compiles its layers (torch.compile): bf16 under FSDP is then forecast "
+            "faster; published FP8 runs under FSDP are compiled anyway"
+        ),
+    ] = False
     parallelism: Parallelism = Field(default_factory=Parallelism)
     micro_batch: Annotated[
         int, Field(ge=1, le=65_536, description="micro-batch: sequences per pass of a model replica")

@@ -98,7 +98,8 @@ def _step(step: StepTime) -> str:
 def _sent(each: ExchangeTime) -> str:
     exchange, beside = each.exchange, ", beside computation" if each.exchange.hidden else ""
     size = f"{quantity(round(exchange.sent_bytes / BYTES_PER_GB, 2))} GB"
-    return f"{size} of {exchange.axis} {exchange.collective} in {seconds(each.seconds)} ({each.algorithm}{beside})"
+    what = f"{exchange.axis} parallelism's {exchange.collective}"
+    return f"{size} for {what}, {seconds(each.seconds)} ({each.algorithm}{beside})"
 
 
 def exchange_row(each: ExchangeTime) -> tuple[str, ...]:

@@ -13,21 +13,22 @@ _DEGREES = ("tensor", "pipeline", "context", "expert")
 
 
 class Can(NamedTuple):
-    """What a framework can make of a plan: degrees above one, sharding, precision and methods."""
+    """What a framework can make of a plan: degrees above one, sharding, precision, methods, and torch.compile."""
 
     degrees: tuple[str, ...]
     sharding: tuple[str, ...]
     precision: tuple[str, ...] = ("bf16",)
     methods: tuple[str, ...] = ("full",)
     elastic: bool = False
+    compiled: bool = False
 
 
 _ADAPTERS = ("full", "lora", "qlora")
 CAN: Mapping[str, Can] = {
-    "torchrun": Can((), ("none",), methods=_ADAPTERS, elastic=True),
-    "fsdp2": Can(("tensor", "context"), ("fsdp", "zero3"), ("bf16", "fp8"), _ADAPTERS, elastic=True),
+    "torchrun": Can((), ("none",), methods=_ADAPTERS, elastic=True, compiled=True),
+    "fsdp2": Can(("tensor", "context"), ("fsdp", "zero3"), ("bf16", "fp8"), _ADAPTERS, elastic=True, compiled=True),
     "reference": Can((), ("fsdp", "zero3", "none"), elastic=True),
-    "deepspeed": Can(("tensor",), ("none", "zero1", "zero2", "zero3"), methods=_ADAPTERS),
+    "deepspeed": Can(("tensor",), ("none", "zero1", "zero2", "zero3"), methods=_ADAPTERS, compiled=True),
     "megatron": Can(_DEGREES, ("none", "zero1", "zero2", "zero3", "fsdp"), ("bf16", "fp8")),
     "nemo": Can(_DEGREES, ("none", "zero1", "zero2", "zero3", "fsdp"), ("bf16", "fp8"), _ADAPTERS),
 }
@@ -65,6 +66,13 @@ def framework_cannot(_: Draft, seen: Seen) -> Iterable[Observation]:
                 remedy=f"set it to {' or '.join(offered[name])}",
                 inputs={name: value},
             )
+    if job.compiled and not can.compiled:
+        yield Observation(
+            path="compiled",
+            sentence=f"framework {seen.run.framework} does not compile its layers with torch.compile",
+            remedy="leave compiled out",
+            inputs={"compiled": "true"},
+        )
 
 
 @rule(

@@ -18,7 +18,8 @@ class Job:
     """How a model is trained. `micro_batch` sequences of `sequence` tokens pass a replica at a time.
 
     `accumulation` such passes make a step of the optimizer. `lora_rank` is the adapters' (64 in the QLoRA paper).
-    `software` is the family that trains: it decides what is hidden, kept and computed again.
+    `software` is the family that trains: it decides what is hidden, kept and computed again. `compiled` says that
+    torch.compile joins its kernels.
     """
 
     method: Method = "full"
@@ -31,6 +32,7 @@ class Job:
     sequence: int = 8192
     lora_rank: int = 64
     software: Software = "megatron"
+    compiled: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -134,7 +134,7 @@ def test_uplinks_that_no_node_fills() -> None:
     grows = {"pools.1.maxCount": 16}
     finding = one("fabric-uplinks-idle", grows)
     assert (finding.severity, finding.path) == (Severity.WARNING, "gpucluster:fabric.topology")
-    assert "2 ports up for each that is taken by 16 nodes: 256 leaf-spine links are bought" in finding.sentence
+    assert "2 times the uplinks that 16 nodes can fill: 256 leaf-spine links are bought" in finding.sentence
     assert finding.sentence.endswith("of a leaf-spine fabric 128 carry them")
     assert not found("fabric-uplinks-idle", {**grows, "fabric.topology": "leaf-spine"})
     assert "one switch carries them without any" in one("fabric-uplinks-idle", {}).sentence

@@ -23,6 +23,7 @@ _BOUNDS = {
     "gradients_hidden": (0.0, 1.0),
     "tokens_hidden": (0.0, 0.95),
     "per_expert_s": (1e-5, 1e-3),
+    "compiled_part": (0.7, 1.0),
 }
 """A constant that a row leaves at its default is not fitted for it."""
 _SWEEPS = 6

@@ -54,6 +54,7 @@ def published(file: str = "runs") -> Iterator[Run]:
         job = _JOB.validate_python(
             {
                 **words,
+                "compiled": row["compiled"] == "yes",
                 "micro_batch": micro,
                 "accumulation": batch // (micro * layout.data),
                 "sequence": int(row["sequence"]),

@@ -32,23 +32,23 @@ def in_range(runs: list[Run]) -> int:
 
 
 def test_forecasts_hold_against_published_runs() -> None:
-    """A17, C10: of 165 runs that the rates were fitted to 140 are within 10 % and 160 within 25 %. The floors leave
+    """A17, C10: of 169 runs that the rates were fitted to 148 are within 10 % and 164 within 25 %. The floors leave
     room for a change of some runs, not for a worse model."""
     found = [ratio(run) for run in RUNS]
-    assert len(found) == len(rows("runs")) == 165
-    assert sum(abs(each - 1) <= 0.10 for each in found) >= 137
-    assert sum(abs(each - 1) <= 0.25 for each in found) >= 157
+    assert len(found) == len(rows("runs")) == 169
+    assert sum(abs(each - 1) <= 0.10 for each in found) >= 145
+    assert sum(abs(each - 1) <= 0.25 for each in found) >= 161
 
 
 def test_forecasts_of_runs_that_nothing_was_fitted_to() -> None:
-    """A17: of 89 runs of other software and other years 47 are within 10 % (60 % is the goal), nine of ten within 25 %,
-    and 71 in the printed range. What is off is software of its first year: FP8 of 2024, Blackwell and DeepSeek-V3 in
-    the spring of 2025; and what torch.compile brings, which FSDP's runs on A100 were without."""
+    """A17: of 89 runs of other software and other years six of ten are within 10 %, nine of ten within 25 %, and eight
+    of ten in the printed range. What is off is software of its first year: FP8 of 2024, Blackwell and DeepSeek-V3 in
+    the spring of 2025."""
     found = [ratio(run) for run in UNSEEN]
     assert len(found) == len(rows("unseen")) == 89
-    assert sum(abs(each - 1) <= 0.10 for each in found) >= 47
-    assert sum(abs(each - 1) <= 0.25 for each in found) >= 81
-    assert in_range(UNSEEN) >= 71
+    assert sum(abs(each - 1) <= 0.10 for each in found) >= 0.60 * len(found)
+    assert sum(abs(each - 1) <= 0.25 for each in found) >= 0.90 * len(found)
+    assert in_range(UNSEEN) >= 0.80 * len(found)
 
 
 def test_stages_of_a_pipeline_gather_their_weights_once_a_step() -> None:
@@ -74,6 +74,26 @@ def test_selective_recomputation_of_pytorch_costs_time() -> None:
     assert longer / step_time(none.model, none.job, none.layout, none.cluster).seconds == pytest.approx(1.135, abs=0.05)
     megatron = [replace(each.job, software="megatron", sharding="zero1") for each in (none, selective)]
     times = {step_time(none.model, job, none.layout, none.cluster).seconds for job in megatron}
+    assert len(times) == 1
+
+
+def test_torch_compile_saves_what_was_published_of_it() -> None:
+    """A17: it made Llama 2 trainings of 7B to 70B 10 to 23 % faster (IBM and Meta, May 2024). The rates of these runs
+    are fitted to those of 7B alone, and FP8's to compiled runs alone."""
+    gained = []
+    for each in UNSEEN:
+        if each.job.compiled and each.job.precision == "bf16":
+            plain, compiled = (
+                step_time(each.model, each.job if on else replace(each.job, compiled=False), each.layout, each.cluster)
+                for on in (False, True)
+            )
+            gained.append(plain.seconds / compiled.seconds - 1)
+    assert len(gained) == 10
+    assert 0.10 <= min(gained) <= max(gained) <= 0.25
+    fp8 = next(each for each in UNSEEN if each.job.compiled and each.job.precision == "fp8")
+    times = {
+        step_time(fp8.model, replace(fp8.job, compiled=on), fp8.layout, fp8.cluster).seconds for on in (False, True)
+    }
     assert len(times) == 1
 
 

@@ -65,6 +65,8 @@ def test_a_refused_degree_names_the_frameworks_that_have_it() -> None:
         ({"framework": "torchrun", "sharding": "zero1"}, ["sharding"]),
         ({"framework": "deepspeed", "sharding": "zero3", "precision": "fp8"}, ["precision"]),
         ({"framework": "megatron", "method": "lora"}, ["method"]),
+        ({"framework": "megatron", "sharding": "zero1", "compiled": True}, ["compiled"]),
+        ({"framework": "fsdp2", "compiled": True}, []),
         ({"framework": "reference", "script": [], "method": "qlora", "precision": "fp8"}, ["precision", "method"]),
         ({"framework": "fsdp2", "precision": "fp8", "method": "lora"}, []),
     ],

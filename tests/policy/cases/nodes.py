@@ -166,5 +166,12 @@ SOLD = [
     Case("types_are_sold_so", put(NODES, "scalingConfig.minSize", 9), "has 9 nodes at least"),
     Case("types_are_sold_so", put(NODES, "scalingConfig.desiredSize", 9), "9 now and 8 at most"),
 ]
+UPDATED = [
+    Case(
+        "updates_need_no_spare_nodes", put(NODES, "updateConfig.updateStrategy", "DEFAULT"), "by the strategy DEFAULT"
+    ),
+    Case("updates_need_no_spare_nodes", put(NODES, "updateConfig", MISSING), "its placement may have none"),
+    Case("updates_need_no_spare_nodes", put("pool-system-nodes", "updateConfig", MISSING), None),
+]
 
-CASES = [*BLOCKS, *TOGETHER, *PRIMARY, *FITTING, *TEMPLATES, *JOINING, *BOOTING, *VERSIONS, *SOLD]
+CASES = [*BLOCKS, *TOGETHER, *PRIMARY, *FITTING, *TEMPLATES, *JOINING, *BOOTING, *VERSIONS, *SOLD, *UPDATED]

@@ -109,6 +109,11 @@ ACCESS = [
     Case("deployer_is_let_in", put(ENTRY, "principalArn", SESSION), "the session of a role"),
     Case("deployer_is_let_in", put(ADMIN, "principalArn", "arn:aws:iam::123456789012:role/another"), "no access entry"),
     Case("deployer_is_let_in", unordered("kubernetes", ADMIN), "may connect to cluster-control-plane before"),
+    Case("entries_are_taken", put(CLUSTER, "accessConfig.authenticationMode", "CONFIG_MAP"), "and refuses cluster-"),
+    Case("entries_are_taken", put(CLUSTER, "accessConfig", MISSING), "authenticationMode CONFIG_MAP"),
+    Case("entries_are_taken", put(ENTRY, "type", "EC2_LINUX"), "is of type EC2_LINUX"),
+    Case("entries_are_taken", put(CLUSTER, "accessConfig.authenticationMode", "API_AND_CONFIG_MAP"), None),
+    Case("entries_are_taken", put(ENTRY, "type", MISSING), None),
 ]
 LOGS = [
     Case("control_plane_logs_arrive", gone("cluster-logs"), "which nothing creates"),

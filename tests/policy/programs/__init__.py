@@ -10,6 +10,7 @@ from tests.policy.programs import (
     rights,
     services,
     serving,
+    standing,
     starts,
     traffic,
     training,
@@ -30,5 +31,6 @@ SUBJECTS = (
     daemons,
     starts,
     rights,
+    standing,
 )
 PROGRAMS = [program for subject in SUBJECTS for program in subject.PROGRAMS]

@@ -104,7 +104,7 @@ def fabric_uplinks_idle(draft: MetalDraft) -> Iterable[Observation]:
         links = f"{cheaper.leaf_spine_cables} carry them" if cheaper.spines else "one switch carries them without any"
         yield Observation(
             path="fabric.topology",
-            sentence=f"leaves have {1 / ratio:.3g} ports up for each that is taken by {most.demand.nodes} nodes: "
+            sentence=f"leaves have {1 / ratio:.3g} times the uplinks that {most.demand.nodes} nodes can fill: "
             f"{most.leaf_spine_cables} leaf-spine links are bought, and of a {name} fabric {links}",
             remedy=f"set it to {name}, declare the growth that fills the leaves, or waive this rule",
             inputs={"down for each up": f"{ratio:.3g}", "links": str(most.leaf_spine_cables)},
