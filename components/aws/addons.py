@@ -72,8 +72,10 @@ EBS' controller tells Prometheus of its calls to EC2 at port 3301: EKS takes con
 v1.48.0-eksbuild.1, which fails with it (aws-ebs-csi-driver, docs/metrics.md, issues 2426 and 2647).
 
 The monitoring agent asks its own DaemonSet dcgm-server for the health of GPUs, which tolerates nothing as EKS ships it.
-Where it does not answer the agent calls the GPUs sick, and EKS' repair replaces good nodes (eks-node-monitoring-agent,
-charts/eks-node-monitoring-agent/values.yaml, dcgmAgent.tolerations; aws/containers-roadmap issues 2555 and 2567).
+Where it does not answer for a minute the agent calls the GPUs sick (DCGMError), upon which Karpenter replaces the node;
+the repair of node groups leaves it (eks-node-monitoring-agent, charts/eks-node-monitoring-agent/values.yaml,
+dcgmAgent.tolerations; aws/containers-roadmap issues 2567 and 2763; EKS user guide, "Detect node health issues with the
+EKS node monitoring agent").
 
 FSx' driver has no rights: its controller asks AWS when a volume is to be made, resized or deleted, which never happens
 to the static volumes here, and its daemon mounts by DNS name (aws-fsx-csi-driver, pkg/driver/controller.go, node.go).

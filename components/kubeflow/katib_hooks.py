@@ -10,6 +10,7 @@ import pulumi_kubernetes as k8s
 
 from components.kubeflow.katib_config import SERVICE
 from components.kubeflow.katib_crds import GROUP, VERSION
+from components.platform.hooks import asked
 from components.platform.network_rules import NAMESPACE_KEY
 
 WEBHOOK = "katib.kubeflow.org"
@@ -25,11 +26,7 @@ def validating(namespace: pulumi.Input[str]) -> k8s.admissionregistration.v1.Val
         webhooks=[
             hook.ValidatingWebhookArgs(
                 name=f"validator.experiment.{WEBHOOK}",
-                admission_review_versions=["v1"],
-                client_config=_asked(namespace, "/validate-experiment"),
-                failure_policy="Fail",
-                side_effects="None",
-                timeout_seconds=10,
+                **asked(SERVICE, namespace, "/validate-experiment"),
                 rules=[_experiments()],
             )
         ],
@@ -46,20 +43,12 @@ def mutating(
         webhooks=[
             hook.MutatingWebhookArgs(
                 name=f"defaulter.experiment.{WEBHOOK}",
-                admission_review_versions=["v1"],
-                client_config=_asked(namespace, "/mutate-experiment"),
-                failure_policy="Fail",
-                side_effects="None",
-                timeout_seconds=10,
+                **asked(SERVICE, namespace, "/mutate-experiment"),
                 rules=[_experiments()],
             ),
             hook.MutatingWebhookArgs(
                 name=f"mutator.pod.{WEBHOOK}",
-                admission_review_versions=["v1"],
-                client_config=_asked(namespace, "/mutate-pod"),
-                failure_policy="Fail",
-                side_effects="None",
-                timeout_seconds=10,
+                **asked(SERVICE, namespace, "/mutate-pod"),
                 namespace_selector=meta.LabelSelectorArgs(match_labels={NAMESPACE_KEY: trials}),
                 object_selector=meta.LabelSelectorArgs(
                     match_expressions=[meta.LabelSelectorRequirementArgs(key=EXPERIMENT_KEY, operator="Exists")]
@@ -71,13 +60,6 @@ def mutating(
                 ],
             ),
         ],
-    )
-
-
-def _asked(namespace: pulumi.Input[str], path: str) -> k8s.admissionregistration.v1.WebhookClientConfigArgs:
-    hook = k8s.admissionregistration.v1
-    return hook.WebhookClientConfigArgs(
-        service=hook.ServiceReferenceArgs(name=SERVICE, namespace=namespace, path=path, port=443)
     )
 
 

@@ -12,6 +12,7 @@ import pulumi_kubernetes as k8s
 
 from components._base import Component
 from components.platform.confinement import NOBODY, confined
+from components.platform.hooks import asked
 from components.platform.operators import OperatorArgs, definition, operator_deployment
 from components.platform.rights import AccountArgs
 from components.platform.training_operator_rbac import OperatorAccount, cluster_rules, jobs_rules, namespace_rules
@@ -127,15 +128,7 @@ class TrainingOperator(Component):
                 webhooks=[
                     hook.ValidatingWebhookArgs(
                         name="validator.pytorchjob.training-operator.kubeflow.org",
-                        admission_review_versions=["v1"],
-                        client_config=hook.WebhookClientConfigArgs(
-                            service=hook.ServiceReferenceArgs(
-                                name=NAME, namespace=namespace, path="/validate-kubeflow-org-v1-pytorchjob", port=443
-                            )
-                        ),
-                        failure_policy="Fail",
-                        side_effects="None",
-                        timeout_seconds=10,
+                        **asked(NAME, namespace, "/validate-kubeflow-org-v1-pytorchjob"),
                         rules=[
                             hook.RuleWithOperationsArgs(
                                 api_groups=["kubeflow.org"],

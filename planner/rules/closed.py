@@ -142,7 +142,11 @@ def _cause(draft: AwsDraft) -> str:
 
 
 def _needed(draft: AwsDraft) -> Iterator[tuple[str, str]]:
-    """Services that are asked from inside, each with who asks."""
+    """Services that nodes and pods ask, each with who asks.
+
+    Whoever deploys asks more than endpoints bring: IAM has one in us-east-1 alone (IAM user guide, "Create a VPC
+    endpoint for IAM"). Through a tunnel it asks from outside, and a runner inside has a way of its own.
+    """
     settings = draft.settings
     yield "ec2", "nodes ask for their names, and the VPC CNI for addresses of pods"
     yield "ecr.api", "nodes ask before they pull the images of EKS' own add-ons"
@@ -160,8 +164,6 @@ def _needed(draft: AwsDraft) -> Iterator[tuple[str, str]]:
     if settings.security.session_manager:
         yield "ssm", "agents of security.sessionManager sign in at"
         yield "ssmmessages", "shells of security.sessionManager pass through"
-    if settings.platform.access and settings.platform.access.via == "inside":
-        yield "eks", "a runner inside the network asks for the cluster (platform.access)"
 
 
 @aws_rule(

@@ -3,11 +3,14 @@
 Source: aws/eks-node-monitoring-agent, cmd/eks-node-monitoring-agent/main.go: at its start the agent sets each condition
 that it watches to True, whatever it was before; monitors/: what of a machine's failures makes a condition False, and
 what an event only. Here it finds the failures that were ordered (`kubelet/faults.py`); one that is healed counts as
-repaired and the agent as started again, so that the condition is True.
+repaired and the agent as started again, so that the condition is True. So does a host engine of DCGM that answers again
+(pull request 244 there).
 """
 
+import time
 from typing import Any
 
+from rehearsal.devices import host_engine
 from rehearsal.devices.daemons import MERGE, RETRY_SECONDS, Daemon
 from rehearsal.kube.client import ApiError
 from rehearsal.kubelet import faults
@@ -20,13 +23,22 @@ WATCHED = {
     "ContainerRuntimeReady": ("ContainerRuntimeIsReady", "ContainerRuntime"),
     "NetworkingReady": ("NetworkingIsReady", "Networking"),
 }
-WATCHED_GPUS = {"AcceleratedHardwareReady": ("NvidiaGPUIsReady", "Nvidia GPU")}
+GPUS = "AcceleratedHardwareReady"
+WATCHED_GPUS = {GPUS: ("NvidiaGPUIsReady", "Nvidia GPU")}
+GRACE_SECONDS = 60.0
+"""For so long the host engine may be away (monitors/nvidia/monitor.go, DCGM_GRACE_PERIOD_DURATION)."""
+_AWAY = (
+    "DCGMError",
+    "failed to initialize DCGM: Error connecting to nv-hostengine: Host engine connection invalid/disconnected",
+)
+"""pkg/reasons/reasons.yaml; monitors/nvidia/dcgm/dcgm_client.go, Reconcile. EKS' repair does nothing about it."""
 
 
 def agent(launch: Launch) -> Program:
     """Marks its node as watched, GPUs only where there are some; then tells what fails."""
     bad: dict[str, tuple[str, str]] = {}
     begun: list[bool] = []
+    reached = [time.monotonic()]
 
     def look() -> float | None:
         host = launch.world.hosts.get(launch.node)
@@ -34,6 +46,8 @@ def agent(launch: Launch) -> Program:
             return RETRY_SECONDS
         watched = WATCHED | (WATCHED_GPUS if host.machine.gpu_count else {})
         found = faults.conditions(launch.world.orders.now().of(launch.node))
+        if host.machine.gpu_count and _away(launch, reached):
+            found = {GPUS: _AWAY, **found}
         told = [_said(each, found.get(each)) for each in watched if not begun or found.get(each) != bad.get(each)]
         if told and not _write(launch, told):
             return None
@@ -44,6 +58,13 @@ def agent(launch: Launch) -> Program:
         return RETRY_SECONDS
 
     return Daemon(launch, look)
+
+
+def _away(launch: Launch, reached: list[float]) -> bool:
+    """Whether the node has had no host engine for longer than it may; `reached` is when it last had one."""
+    if any(True for _ in launch.world.running(launch.node, host_engine.CONTAINER)):
+        reached[:] = [time.monotonic()]
+    return time.monotonic() - reached[0] > GRACE_SECONDS
 
 
 def _write(launch: Launch, told: list[dict[str, Any]]) -> bool:

@@ -9,6 +9,8 @@ from typing import Any
 
 import yaml
 
+from rehearsal.devices import host_engine
+
 Object = dict[str, Any]
 NAMESPACE = "kube-system"
 REGISTRY = "602401143452.dkr.ecr.us-west-2.amazonaws.com"
@@ -195,11 +197,27 @@ def _ebs(version: str, values: Mapping[str, Any]) -> list[Object]:
 
 
 def _monitoring_agent(version: str, values: Mapping[str, Any]) -> list[Object]:
-    """The agent on every node (chart of aws/eks-node-monitoring-agent, whose host engine for DCGM is left out)."""
+    """The agent on every node, and DCGM's host engine on those with GPUs of NVIDIA, which tolerates nothing by itself
+    (chart eks-node-monitoring-agent 1.7.0, templates/daemonset.yaml and dcgm-daemonset.yaml).
+    """
     name = "eks-node-monitoring-agent"
-    given = values.get("nodeAgent") or values.get("monitoringAgent") or {}
+    given, asked = values.get("nodeAgent") or values.get("monitoringAgent") or {}, values.get("dcgmAgent") or {}
     pod = _daemon(given, EVERYWHERE, [_container(name, name, version)], host_network=True)
-    return [_account(name), _daemonset(name, pod, name, {"maxUnavailable": "10%"})]
+    engine = {
+        **_container(host_engine.CONTAINER, name, version),
+        "command": ["/usr/bin/nv-hostengine"],
+        "args": ["-n", "-b", "ALL"],
+        "ports": [{"containerPort": host_engine.PORT, "hostPort": host_engine.PORT}],
+        "resources": asked.get("resources") or {},
+        "securityContext": {"privileged": True},
+    }
+    watched = _daemon({"affinity": host_engine.nvidia_nodes(), **asked}, [], [engine], host_network=False)
+    rolling = {"maxUnavailable": "10%"}
+    return [
+        _account(name),
+        _daemonset(name, pod, name, rolling),
+        _daemonset("dcgm-server", watched, "default", rolling),
+    ]
 
 
 _ADDONS: dict[str, Callable[[str, Mapping[str, Any]], list[Object]]] = {

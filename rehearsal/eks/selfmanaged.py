@@ -36,12 +36,8 @@ class SelfManaged(Controller):
 
     def reconcile(self) -> None:
         aws = self._world.aws
-        owned = f"kubernetes.io/cluster/{self._world.cluster}"
-        there = {
-            instance
-            for instance, tags in aws.live_instances().items()
-            if tags.get(owned) == "owned" and "eks:nodegroup-name" not in tags
-        }
+        owned = {f"kubernetes.io/cluster/{self._world.cluster}": "owned"}
+        there = aws.tagged_instances(owned, without="eks:nodegroup-name")
         for gone in self._hosts.keys() - there:
             self._registration.remove(self._hosts.pop(gone)[0])
             self._said.pop(gone, None)

@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Sequence
 
+from rehearsal.cloud.seen import iam
 from rehearsal.images import identity
 from rehearsal.kubelet.program import Launch
 
@@ -17,9 +18,16 @@ class CommandError(Exception):
     """The command fails with this text, exit code 1."""
 
 
-def allowed(launch: Launch, who: identity.Identity, operation: str, action: str, resource: str) -> None:
+def allowed(
+    launch: Launch,
+    who: identity.Identity,
+    operation: str,
+    action: str,
+    resource: str,
+    context: iam.Context | None = None,
+) -> None:
     """Raises CommandError with AWS' words where the identity may not do that."""
-    kind = identity.refusal(launch, who, action, resource)
+    kind = identity.refusal(launch, who, action, resource, context)
     if kind is not None:
         raise CommandError(
             f"fatal error: An error occurred (AccessDenied) when calling the {operation} operation: User: "

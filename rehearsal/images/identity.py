@@ -112,8 +112,13 @@ def _of_node(launch: Launch) -> Identity:
     return Identity(host.role)
 
 
-def refusal(launch: Launch, identity: Identity, action: str, resource: str) -> str | None:
-    """Which kind of policy keeps the identity from the action on the resource, in AWS' words; None if it may."""
+def refusal(
+    launch: Launch, identity: Identity, action: str, resource: str, context: iam.Context | None = None
+) -> str | None:
+    """Which kind of policy keeps the identity from the action on the resource, in AWS' words; None if it may.
+
+    `context` are the condition keys of the request itself, such as the prefix of a listing.
+    """
     aws = launch.world.aws
     documents = aws.role_policies(role_name(identity.arn))
     if action.startswith("kms:"):
@@ -121,10 +126,10 @@ def refusal(launch: Launch, identity: Identity, action: str, resource: str) -> s
         found = iam.decide_key(action, resource, documents, iam.document(policy or {}), identity.arn)
         return {"allowed": None, "denied": "resource-based"}.get(found, "identity-based")
     bucket = _bucket(resource)
-    context = {"s3:ResourceAccount": owner} if bucket and (owner := aws.bucket_owner(bucket)) else {}
+    owned = {"s3:ResourceAccount": owner} if bucket and (owner := aws.bucket_owner(bucket)) else {}
     held = _policy(launch, bucket) if bucket else None
-    allowed = iam.decide(action, resource, documents, held, identity.arn, context) == "allowed"
-    return None if allowed else "identity-based"
+    found = iam.decide(action, resource, documents, held, identity.arn, {**owned, **(context or {})})
+    return None if found == "allowed" else "identity-based"
 
 
 def _bucket(resource: str) -> str | None:

@@ -54,12 +54,17 @@ class OfAccount:
         return self.launch.world.aws.s3
 
     def listed(self, bucket: str, prefix: str) -> list[str]:
+        """The prefix is the request's condition key s3:prefix.
+
+        Source: Service authorization reference, Amazon S3, condition keys of ListBucket.
+        """
         try:
             pages = self._s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
             found = [each["Key"] for page in pages for each in page.get("Contents", [])]
         except ClientError as error:
             raise CommandError(f"fatal error: {error}") from error
-        allowed(self.launch, self.who, "ListObjectsV2", "s3:ListBucket", f"arn:aws:s3:::{bucket}")
+        asked = {"s3:prefix": prefix}
+        allowed(self.launch, self.who, "ListObjectsV2", "s3:ListBucket", f"arn:aws:s3:::{bucket}", asked)
         return [name for name in found if not name.endswith("/")]
 
     def read(self, bucket: str, names: Sequence[str], target: str) -> Mapping[str, int]:

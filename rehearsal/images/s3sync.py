@@ -20,7 +20,11 @@ Uploads = Callable[[Launch], list[str]]
 
 @dataclass(frozen=True)
 class Copy:
-    """One download: bucket, prefix (without a leading slash) and the directory it goes to."""
+    """One download: bucket, prefix (without a leading slash) and the directory it goes to.
+
+    A listing of a directory asks with the slash behind it, whether it was typed or not (awscli,
+    customizations/s3/fileformat.py, s3_format).
+    """
 
     bucket: str
     prefix: str
@@ -79,7 +83,9 @@ def downloads(argv: Sequence[str]) -> list[Copy]:
             if words[index : index + 2] in (["s3", "sync"], ["s3", "cp"]):
                 places = awscli.positional(words[index + 2 :])
                 if len(places) >= 2 and places[0].startswith("s3://"):
-                    bucket, _, prefix = places[0].removeprefix("s3://").partition("/")
+                    bucket, _, path = places[0].removeprefix("s3://").partition("/")
+                    whole = words[index + 1] == "sync" or "--recursive" in words
+                    prefix = f"{path.rstrip('/')}/" if path and whole else path
                     found.append(Copy(bucket, prefix, places[1]))
     return found
 

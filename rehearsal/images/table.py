@@ -8,6 +8,7 @@ from rehearsal.devices import (
     cilium,
     daemons,
     dcgm_exporter,
+    host_engine,
     local_volumes,
     mig,
     monitoring,
@@ -45,7 +46,7 @@ from rehearsal.images.katib import controller as katib
 from rehearsal.images.kyverno import clearing
 from rehearsal.images.kyverno import controller as kyverno
 from rehearsal.images.oidc import proxy as oidc
-from rehearsal.kubelet.images import Absent, Images, Row
+from rehearsal.kubelet.images import Absent, Images, Row, unknown
 from rehearsal.kubelet.program import Program
 
 TABLE: tuple[Row, ...] = (
@@ -87,7 +88,8 @@ TABLE: tuple[Row, ...] = (
     Row(r".*/aws-fsx-csi-driver", daemons.csi_node("fsx.csi.aws.com"), container="fsx-plugin-node"),
     Row(r".*/aws-ebs-csi-driver", daemons.csi_node("ebs.csi.aws.com"), container="ebs-plugin-node"),
     Row(r".*/aws-ebs-csi-driver", ebs.Controller, container="ebs-plugin-controller"),
-    Row(r".*/eks-node-monitoring-agent", monitoring.agent),
+    Row(r".*/eks-node-monitoring-agent", monitoring.agent, container="eks-node-monitoring-agent"),
+    Row(r".*/eks-node-monitoring-agent", unknown, container=host_engine.CONTAINER),
     Row(r".*/vc-scheduler", operators.volcano_scheduler),
     Row(r".*/vc-controller-manager", operators.volcano_controllers),
     Row(r".*/vc-webhook-manager", operators.volcano_admission),

@@ -163,9 +163,10 @@ class Aws:
         found: dict[str, dict[str, str]] = self.control("GET", f"instances/{self.region}")
         return found
 
-    def tagged_instances(self, tags: Mapping[str, str]) -> set[str]:
-        """Ids of the live instances that carry all these tags."""
-        return {instance for instance, own in self.live_instances().items() if tags.items() <= own.items()}
+    def tagged_instances(self, tags: Mapping[str, str], without: str = "") -> set[str]:
+        """Ids of the live instances that carry all these tags, and none of the key `without`."""
+        live = self.live_instances().items()
+        return {instance for instance, own in live if tags.items() <= own.items() and without not in own}
 
     def role_policies(self, role: str) -> list[iam.Policy]:
         """All policy documents of a role, by name: inline ones and attached ones."""

@@ -2,7 +2,8 @@
 
 Source: IAM user guide, "Policy evaluation logic" (an explicit deny wins, then an allow, else refused) within one
 account. Conditions are evaluated as far as the request's `context` is given; on other keys an allow with a condition
-counts as an allow, and a deny with one does not.
+counts as an allow, and a deny with one does not. A key with the value None is one that AWS knows and the request does
+not have, upon which a condition fails (the guide, "IAM JSON policy elements: Condition operators").
 """
 
 import fnmatch
@@ -12,6 +13,8 @@ from typing import Any, Literal
 
 Policy = Mapping[str, Any]
 Decision = Literal["allowed", "denied", "not allowed"]
+Context = Mapping[str, str | None]
+_TEXTS = frozenset({"StringEquals", "StringLike"})
 
 
 def document(policy: str | Policy) -> Policy:
@@ -26,24 +29,19 @@ def decide(
     identity: Iterable[Policy],
     resource_policy: Policy | None = None,
     principal: str = "",
-    context: Mapping[str, str] | None = None,
+    context: Context | None = None,
 ) -> Decision:
     """Whether a principal with these identity policies may do `action` ("s3:GetObject") on `resource` (an ARN).
 
     `context` are condition keys with their values in this request.
     """
-    allowed = False
-    for statement in (statement for policy in identity for statement in _statements(policy)):
-        if _covers(statement, action, resource) and _holds(statement, context or {}):
-            if statement.get("Effect") == "Deny" and not statement.get("Condition"):
-                return "denied"
-            allowed = allowed or statement.get("Effect") == "Allow"
-    for statement in _statements(resource_policy or {}):
-        if _covers(statement, action, resource) and _names(statement.get("Principal"), principal):
-            if statement.get("Effect") == "Deny" and not statement.get("Condition"):
-                return "denied"
-            allowed = allowed or statement.get("Effect") == "Allow"
-    return "allowed" if allowed else "not allowed"
+    told = context or {}
+    own = [each for policy in identity for each in _statements(policy)]
+    others = [each for each in _statements(resource_policy or {}) if _names(each.get("Principal"), principal)]
+    hit = [each for each in (*own, *others) if _covers(each, action, resource) and _holds(each, told)]
+    if any(each.get("Effect") == "Deny" and _judged(each, told) for each in hit):
+        return "denied"
+    return "allowed" if any(each.get("Effect") == "Allow" for each in hit) else "not allowed"
 
 
 def decide_key(action: str, key_arn: str, identity: Iterable[Policy], key_policy: Policy, principal: str) -> Decision:
@@ -64,20 +62,26 @@ def decide_key(action: str, key_arn: str, identity: Iterable[Policy], key_policy
     return "allowed" if direct and own else decide(action, key_arn, identity)
 
 
-def _holds(statement: Mapping[str, Any], context: Mapping[str, str]) -> bool:
-    """Whether the conditions that the context knows the keys of hold, of those that compare texts."""
-    asked = [
-        (wanted, context[key])
-        for operator, pairs in (statement.get("Condition") or {}).items()
-        for key, wanted in pairs.items()
-        if key in context and operator in ("StringEquals", "StringLike")
-    ]
-    return all(_any_match(wanted, value, case=True) for wanted, value in asked)
+def _holds(statement: Mapping[str, Any], context: Context) -> bool:
+    """Whether the conditions hold that can be judged."""
+    return all(
+        (value := context[key]) is not None and _any_match(wanted, value, case=True)
+        for operator, key, wanted in _conditions(statement)
+        if operator in _TEXTS and key in context
+    )
 
 
-def trusts(
-    trust_policy: Policy, service: str, actions: Iterable[str], context: Mapping[str, str] | None = None
-) -> bool:
+def _judged(statement: Mapping[str, Any], context: Context) -> bool:
+    """Whether all its conditions can be."""
+    return all(operator in _TEXTS and key in context for operator, key, _ in _conditions(statement))
+
+
+def _conditions(statement: Mapping[str, Any]) -> Iterable[tuple[str, str, Any]]:
+    for operator, pairs in (statement.get("Condition") or {}).items():
+        yield from ((operator, key, wanted) for key, wanted in pairs.items())
+
+
+def trusts(trust_policy: Policy, service: str, actions: Iterable[str], context: Context | None = None) -> bool:
     """Whether a role lets a service assume it with all these actions; `context` as in `decide`."""
     return all(
         any(

@@ -32,6 +32,9 @@ ADDONS = (
     "aws-fsx-csi-driver",
     "eks-node-monitoring-agent",
 )
+CONFIGURED = {
+    "eks-node-monitoring-agent": {"configurationValues": '{"dcgmAgent": {"tolerations": [{"operator": "Exists"}]}}'}
+}
 GPU_OPERATOR = {"driver": {"enabled": False}, "toolkit": {"enabled": False}}
 
 
@@ -116,7 +119,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, images: Images) -> Iterator[S
     try:
         account = made.account
         for addon in ADDONS:
-            account.addon(addon)
+            account.addon(addon, **CONFIGURED.get(addon, {}))
         account.nodegroup("system", 1, account.template("system", "m7i.2xlarge"), "AL2023_x86_64_STANDARD")
         template = account.template("train", "p5.4xlarge", efa=1)
         account.nodegroup("train", 2, template, "AL2023_x86_64_NVIDIA", GPU_TAINT)

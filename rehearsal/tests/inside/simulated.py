@@ -51,6 +51,7 @@ class Node:
             backends=Backends(),
             tasks=SimpleNamespace(run=self.work.__setitem__, cancel=lambda name: self.work.pop(name, None)),
             stores={"pods": SimpleNamespace(all=lambda: self.pods)},
+            running=lambda _node, name: (each for each in self.pods if name in _containers(each)),
             kube=SimpleNamespace(patch=lambda *told: self.patches.append(told[4])),
             events=SimpleNamespace(emit=lambda _obj, _kind, reason, *_: self.events.append(reason)),
             find=lambda store, name, _namespace=None: (
@@ -75,16 +76,16 @@ class Node:
         }
         return Launch(**{**values, **more})
 
-    def pod(self, name: str, **limits: str) -> dict[str, Any]:
+    def pod(self, name: str, container_name: str = "main", **limits: str) -> dict[str, Any]:
         """A pod that is ready on the node, and is among its pods from now on."""
-        container = {"name": "main", "image": "i:1", "resources": {"limits": limits, "requests": limits}}
+        container = {"name": container_name, "image": "i:1", "resources": {"limits": limits, "requests": limits}}
         made = {
             "metadata": {"name": name, "namespace": "ns", "uid": name, "labels": {"app": name.rpartition("-")[0]}},
             "spec": {"nodeName": self.host.node, "containers": [container], "volumes": []},
             "status": {
                 "phase": "Running",
                 "conditions": [{"type": "Ready", "status": "True"}],
-                "containerStatuses": [{"name": "main", "state": {"running": {}}, "ready": True}],
+                "containerStatuses": [{"name": container_name, "state": {"running": {}}, "ready": True}],
             },
         }
         self.pods = [*(each for each in self.pods if each["metadata"]["name"] != name), made]
@@ -106,6 +107,10 @@ class Node:
     def offer(self, service: str, rps: float, since: float, until: float) -> None:
         load = Load("ns", service, {"app": service}, rps, since, until)
         orders.change(self.file, lambda before: orders.loaded(before, load))
+
+
+def _containers(pod: Mapping[str, Any]) -> set[str]:
+    return {each["name"] for each in pod["spec"]["containers"]}
 
 
 def samples(page: str) -> dict[str, list[Sample]]:

@@ -112,6 +112,19 @@ def test_a_role_reads_a_bucket_of_the_owner_it_names_only_lf03(
     assert copied(cloud, role, tmp_path, reading("owned", owner), "owned")[0] == code
 
 
+@pytest.mark.parametrize(("below", "code"), [("llama/*", 0), ("llama", 1), ("other/*", 1)])
+def test_a_role_lists_below_the_prefix_that_its_rights_name(
+    cloud: Cloud, role: str, tmp_path: Path, below: str, code: int
+) -> None:
+    """The copy is typed without a slash behind it and asks with one."""
+    cloud.call("PUT", f"buckets/{REGION}/owned", {})
+    cloud.client("s3").put_object(Bucket="owned", Key="llama/config.json", Body=b"{}")
+    listing, getting = reading("owned")
+    tied = {**listing, "Condition": {**listing["Condition"], "StringLike": {"s3:prefix": [below]}}}
+    ended, said = copied(cloud, role, tmp_path, [tied, getting], "owned")
+    assert (ended, "is not authorized to perform: s3:ListBucket" in said) == (code, bool(code))
+
+
 def test_a_strangers_bucket_is_not_served_from_lf03(cloud: Cloud, role: str, tmp_path: Path) -> None:
     cloud.call("PUT", f"buckets/{REGION}/squatted", {"owner": "999999999999"})
     everything = [{"Effect": "Allow", "Action": "s3:*", "Resource": "*"}]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rehearsal.devices import cuda, daemons, monitoring
+from rehearsal.devices import cuda, daemons, host_engine, monitoring
 from rehearsal.eks import repair
 from rehearsal.eks.registration import Registration
 from rehearsal.kubelet import faults, nodeobject, suffering
@@ -116,6 +116,36 @@ def test_the_agent_says_what_is_wrong_and_that_it_is_right_again(tmp_path: Path)
     }
     node.fail("pcie", 3.0)
     assert (told(), node.events) == ({}, ["NvidiaPCIeError"])
+
+
+def test_gpus_whose_host_engine_is_away_for_a_minute_are_called_sick(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What ails a GPU goes first; a node without GPUs needs none; an engine that answers again mends it."""
+    passed = [0.0]
+    monkeypatch.setattr(monitoring, "time", SimpleNamespace(monotonic=lambda: passed[0]))
+    node, plain = Node(tmp_path / "gpu"), Node(tmp_path / "plain", "m7i.2xlarge")
+    for each in (node, plain):
+        monitoring.agent(each.launch(spec={"name": "agent"}))
+
+    def told(after: float, of: Node = node) -> list[tuple[str, str]]:
+        passed[0], before = passed[0] + after, len(of.patches)
+        (look,) = of.work.values()
+        look()
+        said = [each for patch in of.patches[before:] for each in patch["status"]["conditions"]]
+        return [(each["status"], each["reason"]) for each in said if each["type"] == "AcceleratedHardwareReady"]
+
+    assert told(60) == [("True", "NvidiaGPUIsReady")]
+    assert told(1) == [("False", "DCGMError")]
+    assert told(0, plain) == []
+    node.fail("gpu-unavailable", 1.0)
+    assert told(0) == [("False", "NvidiaXID79Error")]
+    node.heal(2.0)
+    node.pod("dcgm-server-x", host_engine.CONTAINER)
+    assert told(0) == [("True", "NvidiaGPUIsReady")]
+    node.pods.clear()
+    assert told(60) == []
+    assert told(1) == [("False", "DCGMError")]
 
 
 class Rank(Program):

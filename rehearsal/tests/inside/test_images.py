@@ -239,6 +239,30 @@ def test_not_action_and_not_resource() -> None:
     assert iam.decide("s3:GetObject", "arn:aws:s3:::b/x", [policy]) == "not allowed"
 
 
+BELOW = {"StringLike": {"s3:prefix": ["saves/*"]}}
+LISTS = {"Effect": "Allow", "Action": "s3:ListBucket", "Resource": "arn:aws:s3:::b", "Condition": BELOW}
+NEVER = {"Effect": "Deny", "Action": "s3:ListBucket", "Resource": "*", "Condition": {"StringEquals": {"s3:prefix": ""}}}
+
+
+@pytest.mark.parametrize(
+    ("context", "decision"),
+    [
+        ({"s3:prefix": "saves/"}, "allowed"),
+        ({"s3:prefix": "saves/sft/"}, "allowed"),
+        ({"s3:prefix": "saves"}, "not allowed"),
+        ({"s3:prefix": "savesX/"}, "not allowed"),
+        ({"s3:prefix": None}, "not allowed"),
+        ({"s3:prefix": ""}, "denied"),
+        ({}, "allowed"),
+    ],
+)
+def test_conditions_of_keys_that_the_request_tells_are_judged(context: iam.Context, decision: str) -> None:
+    """Of other keys an allow counts and a deny does not; both hold in a bucket's policy too."""
+    assert iam.decide("s3:ListBucket", "arn:aws:s3:::b", [{"Statement": [LISTS, NEVER]}], context=context) == decision
+    held = {"Statement": [{**each, "Principal": {"AWS": ROLE}} for each in (LISTS, NEVER)]}
+    assert iam.decide("s3:ListBucket", "arn:aws:s3:::b", [], held, ROLE, context) == decision
+
+
 def test_pod_identity_needs_both_actions_in_the_trust_policy() -> None:
     def trust(*actions: str) -> dict[str, Any]:
         principal = {"Service": "pods.eks.amazonaws.com"}

@@ -1,10 +1,13 @@
 """Which nodes automatic repair takes, and what it does to them (LF13)."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from rehearsal.charts import upstream
+from rehearsal.devices import host_engine
 from rehearsal.eks import addonobjects, repair
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -99,8 +102,35 @@ def test_nodes_in_repair_count_lf13() -> None:
     assert done({**ON, "maxParallelNodesRepairedCount": 2}, ill, busy=("first",)) == [("second", "Replace")]
 
 
-def test_the_agent_runs_on_every_node_lf13() -> None:
-    (daemon,) = [
-        each for each in addonobjects.objects("eks-node-monitoring-agent", "v1", {}) if each["kind"] == "DaemonSet"
-    ]
-    assert daemon["spec"]["template"]["spec"]["tolerations"] == [{"operator": "Exists"}]
+def daemons(**values: Any) -> dict[str, dict[str, Any]]:
+    made = addonobjects.objects("eks-node-monitoring-agent", "v1", values)
+    return {each["metadata"]["name"]: each["spec"]["template"]["spec"] for each in made if each["kind"] == "DaemonSet"}
+
+
+def test_the_agent_runs_on_every_node_and_its_host_engine_where_it_is_let_lf13() -> None:
+    found = daemons()
+    assert found["eks-node-monitoring-agent"]["tolerations"] == [{"operator": "Exists"}]
+    assert found["dcgm-server"]["tolerations"] == []
+    let = daemons(dcgmAgent={"tolerations": [{"operator": "Exists"}]})
+    assert let["dcgm-server"]["tolerations"] == [{"operator": "Exists"}]
+    assert let["dcgm-server"]["affinity"] == found["dcgm-server"]["affinity"] == host_engine.nvidia_nodes()
+
+
+@pytest.mark.skipif(upstream.directory() is None, reason="no GPUCLUSTER_UPSTREAM: comparison with the chart off")
+def test_the_host_engine_is_the_charts() -> None:
+    directory = upstream.directory()
+    assert directory
+    entries = json.loads((directory / "rendered/eks-node-monitoring-agent.json").read_text())["objects"]
+    (told,) = (each["pod"] for each in entries if each["name"] == "dcgm-server")
+    made = daemons()["dcgm-server"]
+
+    def asked(pod: dict[str, Any]) -> dict[str, set[str]]:
+        required = pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+        (term,) = required["nodeSelectorTerms"]
+        return {f"{each['key']} {each['operator']}": set(each["values"]) for each in term["matchExpressions"]}
+
+    assert asked(made) == asked(told)
+    (engine,), (real,) = made["containers"], told["containers"]
+    assert {key: engine[key] for key in ("name", "command", "args", "ports", "securityContext")} == {
+        key: real[key] for key in ("name", "command", "args", "ports", "securityContext")
+    }

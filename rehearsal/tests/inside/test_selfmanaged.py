@@ -1,5 +1,8 @@
 """What an instance that no node group has says of itself in its user data."""
 
+import pytest
+
+from rehearsal.cloud.seen.aws import Aws
 from rehearsal.eks.api.published import published
 from rehearsal.eks.selfmanaged import _ami_type
 from rehearsal.kubelet import nodeobject
@@ -42,3 +45,16 @@ def test_a_node_of_no_group_carries_no_label_of_one() -> None:
     assert [key for key in found if key.startswith("eks.amazonaws.com/")] == []
     assert found["a"] == "b"
     assert nodeobject.labels(host(nodegroup="gpu"), {}, "us-west-2")["eks.amazonaws.com/nodegroup"] == "gpu"
+
+
+def test_instances_of_node_groups_are_not_among_those_that_join_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    owned = {"kubernetes.io/cluster/c": "owned"}
+    live = {
+        "i-own": owned,
+        "i-group": owned | {"eks:nodegroup-name": "g"},
+        "i-other": {"kubernetes.io/cluster/d": "owned"},
+    }
+    monkeypatch.setattr(Aws, "live_instances", lambda _: live)
+    aws = object.__new__(Aws)
+    assert aws.tagged_instances(owned) == {"i-own", "i-group"}
+    assert aws.tagged_instances(owned, without="eks:nodegroup-name") == {"i-own"}
