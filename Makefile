@@ -316,6 +316,13 @@ image-sign: ## sign the pushed image and its SBOM, keyless by the job's identity
 	@cosign sign --yes $${SIGN_WITH:+--use-signing-config=false --tlog-upload=false --key "$$SIGN_WITH"} "$$(cat build/trainer.image)"
 	@cosign attest --yes $${SIGN_WITH:+--use-signing-config=false --tlog-upload=false --key "$$SIGN_WITH"} --type cyclonedx --predicate build/trainer.cdx.json "$$(cat build/trainer.image)"
 
+##@ The pre-training pipeline: of the image that was pushed
+
+pipeline: setup ## compile the pre-training pipeline at the tree's commit, for the image in build/trainer.image, into OUT (build/pretraining.yaml); ARGS has its words
+	@git diff --quiet HEAD -- node || { echo "error: node differs from the commit: commit first, the pipeline's version is called by it" >&2; exit 1; }
+	@mkdir -p build; image=$$(cat build/trainer.image 2>/dev/null || true); \
+	  $(WITH_ARGS) $(RUN) tests.partners.compile --into="$${OUT:-build/pretraining.yaml}" --commit=$(COMMIT) $${image:+--image="$$image"}
+
 ##@ Setup
 
 toolchain: setup ## build the rehearsal's tools into the cache
@@ -350,4 +357,4 @@ help: ## print this list
 
 .PHONY: plan propose slurm vmlab submit winner power destroy-plan lab dashboards doctor smoke over trust extend up status kubectl down rehearse preview refresh recover quick slow test packages engine test-scale policy mutants lint types contracts fmt bench sweep vacate review changed drift new \
 	lock reference picture \
-	accept images pin-images charts pin-charts sbom upstream image-check image-named image image-sbom image-scan image-push image-sign toolchain pack setup help
+	accept images pin-images charts pin-charts sbom upstream image-check image-named image image-sbom image-scan image-push image-sign pipeline toolchain pack setup help

@@ -1,6 +1,6 @@
 """Kubeflow Pipelines in the cluster: their database, the compiled pipelines, and the runs that a step may start."""
 
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -38,6 +38,11 @@ class Pipelines(Section):
         tuple[Name, ...],
         Field(description="runs of training.runs that pipeline steps start instead of `up`"),
     ] = ()
+
+    registry: Annotated[
+        Literal["mlflow", "sagemaker"],
+        Field(description="where models are registered: mlflow = the tracker's registry; sagemaker is refused"),
+    ] = "mlflow"
 
     @model_validator(mode="after")
     def _each_once(self) -> Self:

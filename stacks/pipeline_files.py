@@ -28,7 +28,7 @@ class Compiled:
 
 def compiled(upload: Upload) -> Compiled:
     """The pipeline of a file. Raises ValueError with what is wrong, and what to do."""
-    again = "compile it: python node/pipelines/pretraining.py --into=" + upload.file
+    again = f"compile it: make pipeline OUT={upload.file} ARGS=..."
     try:
         content = Path(upload.file).read_text(encoding="utf-8")
     except OSError as error:

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -80,29 +81,39 @@ def test_each_package_is_pinned_with_its_hashes() -> None:
     assert [row for row in rows if not re.match(r"[a-z0-9-]+==\S+ .*--hash=sha256:[0-9a-f]{64}", row)] == []
 
 
-SHIM = """#!/bin/bash
+SHIM = f"""#!/bin/bash
+if [ "$(basename "$0") $1" = "python -c" ]; then exec {sys.executable} "$@"; fi
+"""
+SHIM += """
 printf '%s\\n' "$(basename "$0") $*" >> "$CALLS"
 if [ "$(basename "$0") $1" = "docker inspect" ]; then
   echo "other/copy@sha256:1"; echo "$IMAGE@sha256:2"
 elif [ "$(basename "$0") $1" = "docker login" ]; then
   read -r password; [ "$password" = secret ]
-elif [ "$(basename "$0")" = aws ]; then echo secret; fi
+elif [ "$(basename "$0")" = aws ]; then echo secret
+elif [ "$(basename "$0") $1" = "git rev-parse" ]; then echo c0ffee
+elif [ "$(basename "$0") $1" = "git diff" ]; then exit "${DIFFERS:-0}"; fi
 """
 
 
-def made(target: str, place: Path, **values: str) -> list[str]:
-    """The commands that a target runs, in a directory of its own; tools are recorded."""
-    for command in ("docker", "aws", "trivy", "cosign"):
+def run(target: str, place: Path, **values: str) -> subprocess.CompletedProcess[str]:
+    """Make's target in a directory of its own; tools are recorded in its file `calls`."""
+    for command in ("docker", "aws", "trivy", "cosign", "git", "python"):
         (place / command).write_text(SHIM)
         (place / command).chmod(0o755)
     calls = place / "calls"
     calls.write_text("")
     kept = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
     env = {**kept, "CALLS": str(calls), "PATH": f"{place}:{os.environ['PATH']}", **values}
-    words = ["make", "-f", str(ROOT / "Makefile"), "--old-file=setup", target]
-    done = subprocess.run(words, cwd=place, env=env, capture_output=True, text=True, timeout=60, check=False)
+    words = ["make", "-f", str(ROOT / "Makefile"), "--old-file=setup", f"VENV={place}", target]
+    return subprocess.run(words, cwd=place, env=env, capture_output=True, text=True, timeout=60, check=False)
+
+
+def made(target: str, place: Path, **values: str) -> list[str]:
+    """The commands that a target runs, but for git's."""
+    done = run(target, place, **values)
     assert done.returncode == 0, done.stderr
-    return calls.read_text().splitlines()
+    return [each for each in (place / "calls").read_text().splitlines() if not each.startswith("git ")]
 
 
 def test_it_is_pushed_to_the_region_of_its_registry_and_signed_by_digest(tmp_path: Path) -> None:
@@ -131,6 +142,20 @@ def test_a_scan_that_finds_something_grave_ends_the_pipeline(tmp_path: Path) -> 
     (scan,) = made("image-scan", tmp_path, IMAGE=REPOSITORY)
     assert "--severity HIGH,CRITICAL" in scan
     assert "--exit-code 1" in scan
+
+
+def test_the_pipeline_is_compiled_of_the_pushed_image_at_its_commit_ab01(tmp_path: Path) -> None:
+    """Words that ARGS has come last, so that an image in them counts."""
+    words = "python -m tests.partners.compile --into=build/pretraining.yaml --commit=c0ffee"
+    assert made("pipeline", tmp_path, ARGS="--shards=8") == [f"{words} --shards=8"]
+    (tmp_path / "build" / "trainer.image").write_text("trainer@sha256:2\n")
+    assert made("pipeline", tmp_path, ARGS="--shards=8") == [f"{words} --image=trainer@sha256:2 --shards=8"]
+
+
+def test_a_tree_that_differs_from_its_commit_has_no_pipeline(tmp_path: Path) -> None:
+    done = run("pipeline", tmp_path, DIFFERS="1")
+    assert done.returncode == 2
+    assert "error: node differs from the commit: commit first" in done.stderr
 
 
 def test_without_a_repository_it_is_said_what_to_type() -> None:

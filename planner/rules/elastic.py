@@ -221,3 +221,22 @@ def pipeline_registry(draft: Draft) -> Iterator[Observation]:
             remedy="set training.tracking to {kind: mlflow}, or remove training.pipelines.runs",
             subject="pipelines",
         )
+
+
+@rule(
+    "R06",
+    formula="training.pipelines.registry is mlflow",
+    source="node/pipelines/registration.py: the gate is MLflow's alias; SageMaker API reference, CreateModelPackage: a "
+    "version has a ModelApprovalStatus and no alias, and each request is signed with keys of AWS",
+)
+def registry_elsewhere(draft: Draft) -> Iterator[Observation]:
+    """Models are registered where the gate is: what is served follows an alias, which SageMaker's packages lack."""
+    pipelines = draft.settings.training.pipelines
+    if pipelines is not None and pipelines.registry == "sagemaker":
+        yield Observation(
+            path="training.pipelines.registry",
+            sentence="SageMaker's model packages have no alias that only a better model gets, steps have no keys of AWS "
+            "to sign with, and racks have no SageMaker: no step would register the model",
+            remedy="set registry to mlflow, and let a job of your own copy the champion's address and tags",
+            subject="sagemaker",
+        )

@@ -4,19 +4,22 @@ Nodes are objects without a kubelet: what is looked at is which pods get one, an
 """
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from components.kubeflow.experiment import Experiment
 from components.platform.priorities import PRIORITIES
 from components.platform.training_operator import CERTIFICATE
 from components.training.job import TrainingJob
 from components.training.pod import RUN_KEY
+from rehearsal.images.katib.experiments import trial_of
 from rehearsal.kube.client import ApiError, Kube
 from tests.components.samples import built
+from tests.components.samples.kubeflow import experiment_args
 from tests.components.samples.training import job_args
 
 from .rehearsed import until
@@ -142,10 +145,25 @@ def job(run: str, nodes: int, **changes: Any) -> dict[str, Any]:
     """The component's PyTorchJob, but for its pods' own: whole nodes, and nothing mounted."""
     asked = {"run": run, "nodes": nodes, "restarts": 1, "queue": "training", **changes}
     graph = built(lambda opts: TrainingJob("sample", job_args(**asked), opts))
-    spec = dict(graph.one("sample-job").inputs["spec"])
-    template = pod("any", run)
+    return bare(run, graph.one("sample-job").inputs["spec"])
+
+
+def trial(name: str, nodes: int) -> dict[str, Any]:
+    """The job that Katib makes of the component's Experiment for a trial, bare like `job`."""
+    asked = {"nodes": nodes, "queue": "training"}
+    graph = built(lambda opts: Experiment("sample", experiment_args(trial=asked), opts))
+    spec = graph.one("sample-experiment").inputs["spec"]
+    values = [{"name": each["name"], "value": "1"} for each in spec["parameters"]]
+    meta = {"name": "rates", "namespace": "default", "uid": "u"}
+    experiment = {"apiVersion": "kubeflow.org/v1beta1", "kind": "Experiment", "metadata": meta, "spec": spec}
+    made = trial_of(experiment, {"name": name, "parameterAssignments": values})
+    return bare(name, made["spec"]["runSpec"]["spec"])
+
+
+def bare(run: str, spec: Mapping[str, Any]) -> dict[str, Any]:
+    template = pod("any", run)["spec"]
     for each in spec["pytorchReplicaSpecs"].values():
-        each["template"] = {"metadata": {"labels": {RUN_KEY: run}}, "spec": template["spec"]}
+        each["template"] = {"metadata": {"labels": {RUN_KEY: run}}, "spec": template}
     return {"apiVersion": JOB[0], "kind": JOB[1], "metadata": {"name": run, "namespace": "default"}, "spec": spec}
 
 
@@ -158,6 +176,48 @@ def env(kube: Kube, name: str) -> dict[str, str]:
 def conditions(kube: Kube, run: str) -> set[str]:
     found = kube.get(*JOB, run, "default") or {}
     return {each["type"] for each in found.get("status", {}).get("conditions", ()) if each["status"] == "True"}
+
+
+def test_a_trial_gives_way_to_a_run_of_its_queue_and_comes_back_r02(kube: Kube) -> None:
+    """Its pods go, its job does not: the operator makes them again, they wait as a gang, and have nodes when the run
+    is over.
+    """
+    busy(kube, NODES - 2)
+    kube.create(trial("rates-bbbbbbbb", 2))
+    patiently(lambda: len(places(kube, "rates-bbbbbbbb")) == 2, "the trial to have nodes")
+    say(kube, held(kube, "rates-bbbbbbbb"))
+    patiently(lambda: "Running" in conditions(kube, "rates-bbbbbbbb"), "the operator to see it run")
+    first = uids(kube, "rates-bbbbbbbb")
+    kube.create(job("planned", 2))
+    patiently(lambda: len(places(kube, "planned")) == 2, "the run to have the trial's nodes")
+    again = patiently(lambda: uids(kube, "rates-bbbbbbbb") - first, "the operator to make the trial's pods again")
+    assert places(kube, "rates-bbbbbbbb") == []
+    say(kube, held(kube, "planned"))
+    assert "Failed" not in conditions(kube, "rates-bbbbbbbb")
+    kube.delete(job("planned", 2))
+    patiently(lambda: len(places(kube, "rates-bbbbbbbb")) == 2, "the trial to have nodes again")
+    assert again <= uids(kube, "rates-bbbbbbbb")
+    say(kube, held(kube, "rates-bbbbbbbb"))
+    patiently(lambda: "Running" in conditions(kube, "rates-bbbbbbbb"), "the operator to see it run again")
+    assert not {"Failed", "Succeeded"} & conditions(kube, "rates-bbbbbbbb")
+
+
+def test_a_trial_keeps_what_its_own_queue_deserves_while_there_are_gpus_elsewhere(kube: Kube) -> None:
+    """Proportion shares out what all nodes have, those of services too: as long as queues ask for less, each deserves
+    what it holds, and a run of another queue waits (volcano pkg/scheduler/plugins/proportion/proportion.go).
+    """
+    busy(kube, NODES - 2)
+    gang(kube, "trial", 2, queue="experiments")
+    patiently(lambda: len(places(kube, "trial")) == 2, "the trial to have nodes")
+    say(kube, held(kube, "trial"))
+    gang(kube, "waits", 2, queue="training")
+    patiently(lambda: refused(kube, "waits"), "Volcano to find no node for two pods")
+    assert len(places(kube, "trial")) == 2
+
+
+def uids(kube: Kube, run: str) -> set[str]:
+    found = kube.list("v1", "Pod", "default", label_selector=f"{RUN_KEY}={run}")
+    return {each["metadata"]["uid"] for each in found}
 
 
 def test_an_elastic_run_below_its_fewest_nodes_waits_and_then_ends_and_leaves_nothing_t04(kube: Kube) -> None:

@@ -205,6 +205,12 @@ def test_kfps_local_runner_runs_each_step_of_the_compiled_file(line: Line, tmp_p
     assert steps.read(line.work / "cleaning") is not None
 
 
+def already(said: str) -> list[str]:
+    """Steps that had nothing to do."""
+    names = {"training": "train", "evaluation": "evaluate", "registration": "register"}
+    return [each for each in pipeline.STEPS if f"{names.get(each, each)}: already done" in said]
+
+
 BROKEN = (
     ("snapshot", {"source": "/nowhere/at/all"}, "no *.jsonl files in /nowhere/at/all"),
     ("pack", {"vocab": "100"}, "the model has 100: take its own tokenizer, or --vocab"),
@@ -236,9 +242,31 @@ def test_each_step_that_breaks_ends_with_its_sentence_and_is_resumed_there(
     line.changes, line.source = right, source
     code, said = line.run()
     assert code == 0, said
-    done = pipeline.STEPS[: pipeline.STEPS.index(step)]
-    names = {"training": "train", "evaluation": "evaluate"}
-    assert [each for each in done if f"{names.get(each, each)}: already done" not in said] == []
+    assert already(said) == list(pipeline.STEPS[: pipeline.STEPS.index(step)])
+
+
+def test_cleaning_that_breaks_removes_nothing_and_goes_on_where_all_else_is_done(line: Line, tmp_path: Path) -> None:
+    """The copy of the documents was moved to another disk meanwhile, and a link is not a step's own directory."""
+    right, line.changes = line.changes, {**line.changes, "evaluate": "false"}
+    assert line.run()[0] == 1
+    line.changes = right
+    copy, moved = line.work / "snapshot", tmp_path / "another-disk"
+    copy.rename(moved)
+    copy.symlink_to(moved)
+    code, said = line.run()
+    assert code == 1
+    assert f"error: {copy} is not an output of snapshot, pack, shard; nothing was removed" in said
+    assert "pipeline: cleaning exited with 1; run again to continue there" in said
+    assert "Traceback" not in said
+    assert [steps.read(line.work / each) is None for each in pipeline.STEPS] == [False] * 6 + [True]
+    version = champion(line)["version"]
+    copy.unlink()
+    moved.rename(copy)
+    code, said = line.run()
+    assert code == 0, said
+    assert already(said) == list(pipeline.STEPS[:-1])
+    assert champion(line)["version"] == version
+    assert not copy.exists()
 
 
 def test_a_file_that_was_changed_is_made_again_and_what_follows_too(line: Line) -> None:

@@ -5,6 +5,7 @@ kfp wants other versions of protobuf than this program, so it is asked in anothe
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +49,7 @@ ASKED = {
 
 def compiled(into: Path, **changes: str) -> subprocess.CompletedProcess[str]:
     words = [f"--{name}={value}" for name, value in {**ASKED, **changes}.items()]
-    script = Path(pipeline.__file__).with_name("pretraining.py")
-    said = [str(KFP.python()), str(script), f"--into={into}", "--claim=saves", *words]
+    said = [sys.executable, "-m", "tests.partners.compile", f"--into={into}", "--claim=saves", *words]
     return subprocess.run(said, capture_output=True, text=True, check=False, timeout=600)
 
 

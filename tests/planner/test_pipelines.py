@@ -80,6 +80,13 @@ def test_pipelines_that_start_runs_have_a_registry() -> None:
     assert findings(stack({}, **{"training.tracking": None}), "pipeline-registry") == []
 
 
+def test_a_registry_that_has_no_gate_is_refused_r06() -> None:
+    assert findings(stack({"registry": "sagemaker"}), "registry-elsewhere") == [
+        ("training.pipelines.registry", "sagemaker")
+    ]
+    assert findings(stack({"registry": "mlflow"}), "registry-elsewhere") == []
+
+
 def test_their_images_and_their_room_are_counted() -> None:
     assert set(PIPELINE_IMAGES) <= set(images_of(Training.model_validate({"pipelines": {}}), Serving()))
     assert not set(PIPELINE_IMAGES) & set(images_of(Training(), Serving()))

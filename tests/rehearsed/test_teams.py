@@ -12,6 +12,7 @@ __all__ = ["account", "tools", "trial"]
 pytestmark = pytest.mark.engine
 
 TEAM, TRAINERS, RESEARCH = "team-vision", "gpucluster:vision:trainer", "research"
+LEADS = "gpucluster:speech:operator"
 ORDER = ("Namespace", "ClusterRole", "ResourceQuota", "RoleBinding", "ValidatingAdmissionPolicy")
 IMAGE = "registry.k8s.io/pause:3.10"
 
@@ -85,15 +86,34 @@ def may(kube: Kube, group: str, verb: str, what: str, namespace: str = TEAM) -> 
         (TRAINERS, "update", "resourcequotas", False),
         (TRAINERS, "create", "rolebindings.rbac.authorization.k8s.io", False),
         (TRAINERS, "update", "namespaces", False),
+        (TRAINERS, "create", "experiments.kubeflow.org", False),
     ],
 )
 def test_people_may_what_their_role_says(kube: Kube, group: str, verb: str, what: str, allowed: bool) -> None:
     assert may(kube, group, verb, what) is allowed
 
 
-@pytest.mark.parametrize("namespace", ["team-speech", "kube-system", "default"])
-def test_people_of_a_team_may_nothing_elsewhere(kube: Kube, namespace: str) -> None:
-    assert not may(kube, TRAINERS, "list", "pods", namespace)
+OWN = {RESEARCH: TEAM, TRAINERS: TEAM, LEADS: "team-speech"}
+PLACES = (TEAM, "team-speech", "training", "pipelines", "tracking", "kube-system", "default")
+ELSEWHERE = [(group, each) for group, own in OWN.items() for each in PLACES if each != own]
+OF_OTHERS = (
+    ("list", "pods"),
+    ("get", "pods/log"),
+    ("create", "pods/portforward"),
+    ("list", "secrets"),
+    ("list", "experiments.kubeflow.org"),
+    ("get", "trials.kubeflow.org"),
+    ("list", "pytorchjobs.kubeflow.org"),
+    ("list", "workflows.argoproj.io"),
+    ("create", "workflows.argoproj.io"),
+)
+"""How one would see experiments, pipelines and runs, their pages by port-forward among them."""
+
+
+@pytest.mark.parametrize(("group", "namespace"), ELSEWHERE)
+def test_people_of_a_team_may_nothing_elsewhere(kube: Kube, group: str, namespace: str) -> None:
+    """Neither the stack's experiments, runs and pipelines nor those of another team."""
+    assert [each for each in OF_OTHERS if may(kube, group, *each, namespace)] == []
 
 
 def job(queue: str | None) -> dict[str, Any]:

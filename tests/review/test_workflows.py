@@ -144,13 +144,16 @@ def test_one_at_a_time_for_each_stack() -> None:
 
 
 def test_an_image_is_scanned_before_it_is_pushed_and_signed_after_y08_y09() -> None:
-    """Y08, Y09, AB01: what a merge made, and never what a pull request did."""
+    """Y08, Y09, AB01: what a merge made, and never what a pull request did. The pipeline is of the pushed image."""
     content = loaded(FOLDER / "images.yml")
-    steps = [step["run"] for step in content["jobs"]["push"]["steps"] if "run" in step]
-    assert steps == [
+    steps = [step for step in content["jobs"]["push"]["steps"] if "run" in step]
+    assert [step["run"] for step in steps] == [
         "make image-check STACK=prod",
-        *(f"make {each}" for each in ("image", "image-sbom", "image-scan", "image-push", "image-sign")),
+        *(f"make {each}" for each in ("image", "image-sbom", "image-scan", "image-push", "image-sign", "pipeline")),
     ]
+    assert steps[-1]["env"] == {"ARGS": "${{ vars.PIPELINE }}"}
+    kept = content["jobs"]["push"]["steps"][-1]
+    assert (kept["with"]["path"], kept["if"]) == ("build/pretraining.yaml", steps[-1]["if"])
     assert list(content["on"]) == ["push"]
     assert content["on"]["push"]["branches"] == ["main"]
 
