@@ -512,6 +512,8 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
         int(_target(graph, service, "vllm_kv_cache_usage_perc").removesuffix("m")) / 10
     ),
     "services.*.scaling.upSeconds": lambda graph, service: _pace(graph, service, "scaleUp"),
+    "measured.*.copies.host": lambda graph, pool: _demanded(graph, pool)["copies"]["host"],
+    "measured.*.copies.peer": lambda graph, pool: _demanded(graph, pool)["copies"]["peer"],
     "measured.*.devices": lambda graph, pool: _demanded(graph, pool)["devices"],
     "measured.*.links": lambda graph, pool: _demanded(graph, pool)["links"],
     "measured.*.nodes": lambda graph, pool: (
