@@ -109,7 +109,6 @@ def demanded(args: GateArgs) -> dict[str, Any]:
         "pool": args.pool,
         "gpus": args.shape.gpus,
         "links": args.links,
-        "copies": dict(args.copies),
         "provider": args.provider,
         "devices": args.devices,
         "seconds": args.seconds // 2,
@@ -122,6 +121,8 @@ def demanded(args: GateArgs) -> dict[str, Any]:
             "read_gb_per_s": args.read_gb_per_s,
         },
     }
+    if args.copies:
+        plan["copies"] = dict(args.copies)
     if args.benchmark:
         plan["benchmark"] = _benchmark(args.benchmark, args.shape.gpus)
     return {"digest": digest(plan, args.image), **plan}

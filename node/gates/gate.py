@@ -84,7 +84,7 @@ def alone(plan: Mapping[str, Any], out: Path, run: Run = tool, system: Path = SY
             return verdicts.provider(results.networks(_text(out / LOG, said)), plan["gpus"], wanted, devices)
 
         found.append(read(verdicts.PROVIDER, networks))
-    if plan["copies"]:
+    if plan.get("copies"):
         found += copies.of_node(plan["copies"], run)
     inside = [each for each in plan["tests"] if each["nodes"] == 1]
     found += judged(inside, lambda _: _text(out / INSIDE, said))

@@ -695,6 +695,9 @@ VARIANTS: Mapping[str, Make] = {
         opts,
     ),
     "gate-whose-verdicts-end": lambda opts: Gate("sample", gate_args(after=[done()], expiry_days=29), opts),
+    "gate-that-copies": lambda opts: Gate(
+        "sample", gate_args(after=[done()], copies={"host": 48.5, "peer": 335.5}), opts
+    ),
     "node-role-that-caches": lambda opts: NodeRole(
         "sample",
         NodeRoleArgs(partition="aws", session_manager=False, cached=[f"{CACHE}/nvcr/*", f"{CACHE}/ghcr/*"]),
