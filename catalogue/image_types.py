@@ -11,6 +11,8 @@ _TAG = re.compile(r"(?<=[^/]):(?P<tag>\w[\w.-]*)(?:@.*)?$")
 _RANGE = re.compile(r"(?P<repository>.*?)(?::(?P<first>[\d.]+?)\.\.(?P<last>[\d.]+)?)?$")
 NUMBER = re.compile(r"\d+(?:\.\d+)+")
 OFI_PLUGIN = "aws-ofi-nccl"
+DEEPSPEED, MEGATRON_CORE, MEGATRON_BRIDGE = "deepspeed", "megatron-core", "megatron-bridge"
+"""Frameworks by the names that pip knows them by."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +20,8 @@ class ContainerImage:
     """Images of one repository. `name` is the repository, alone or with the tags it is about: `REPOSITORY:26.01..26.05`
     (`REPOSITORY:26.06..` for all from there on), compared by the first number with dots in a tag.
 
-    Versions are None where the maker does not tell them. `lacks` is what is known not to be in it. `net_plugin` is the
+    Versions are None where the maker does not tell them. `packages` are frameworks that its maker says are in it,
+    `lacks` is what is known not to be in it. `net_plugin` is the
     name by which NCCL finds the network plugin in it (NCCL_NET_PLUGIN; `ofi` stands for libnccl-net-ofi.so), `env` what
     it sets itself (NAME=VALUE). `holds` are paths: nothing else lies in the directories that they are in.
     """
@@ -29,6 +32,7 @@ class ContainerImage:
     aws_ofi_nccl: str | None = None
     mpi: str | None = None
     python: str | None = None
+    packages: tuple[str, ...] = ()
     lacks: tuple[str, ...] = ()
     net_plugin: str | None = None
     env: tuple[str, ...] = ()
@@ -41,6 +45,8 @@ class ContainerImage:
             raise ValueError(f"{echo(self.name)} is no repository, alone or with its tags as REPOSITORY:26.01..26.05")
         if OFI_PLUGIN in self.lacks and self.aws_ofi_nccl:
             raise ValueError(f"{self.name} has {OFI_PLUGIN} {self.aws_ofi_nccl} and lacks it")
+        if both := set(self.packages) & set(self.lacks):
+            raise ValueError(f"{self.name} has {', '.join(sorted(both))} and lacks it")
 
     @property
     def drives_efa(self) -> bool | None:

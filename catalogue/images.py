@@ -8,7 +8,15 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from catalogue.image_types import OFI_PLUGIN, ContainerImage, repository, same
+from catalogue.image_types import (
+    DEEPSPEED,
+    MEGATRON_BRIDGE,
+    MEGATRON_CORE,
+    OFI_PLUGIN,
+    ContainerImage,
+    repository,
+    same,
+)
 from catalogue.versions import (
     ARGO_IMAGES,
     AWS_CLI_IMAGE,
@@ -65,6 +73,10 @@ DIGESTS: dict[str, str] = json.loads(DIGESTS_FILE.read_text(encoding="utf-8"))
 _WORKSPACE = tuple(f"/workspace/{each}" for each in ("README.md", "docker-examples", "examples", "tutorials"))
 """Where NVIDIA's PyTorch images begin: examples, and nobody's training script (NVIDIA PyTorch release notes)."""
 
+_FRAMEWORKS = (DEEPSPEED, MEGATRON_CORE, MEGATRON_BRIDGE)
+"""What images of PyTorch alone have not: in NVIDIA's they are installed by pip (Megatron-LM, README, Installation;
+huggingface/transformers, docker/transformers-pytorch-deepspeed-latest-gpu), pytorch/pytorch has PyTorch alone."""
+
 
 def own_images(*, experiments: bool, mpi: bool, mlflow: bool, pipelines: bool, people: bool) -> tuple[str, ...]:
     """Images that the program names itself, for a stack that has these or not; each once."""
@@ -87,6 +99,7 @@ IMAGES = {
             net_plugin="ofi",
             python="3.12",
             holds=_WORKSPACE,
+            lacks=_FRAMEWORKS,
             source="NVIDIA/cluster-readiness-engine, TestAWSGB300EFAStripInvariant (26.01 has /opt/amazon/aws-ofi-nccl "
             "and sets NCCL_NET_PLUGIN=ofi); Megatron-Bridge, docker/common/install_aws_ofi_nccl.sh (gone in 26.06)",
         ),
@@ -99,15 +112,22 @@ IMAGES = {
             net_plugin="ofi",
             python="3.12",
             holds=_WORKSPACE,
+            lacks=_FRAMEWORKS,
             source="NVIDIA CUDA DL release notes, 26.03 (what the PyTorch image of that release is built on)",
         ),
         ContainerImage(
             name="nvcr.io/nvidia/pytorch:26.06..",
-            lacks=(OFI_PLUGIN,),
+            lacks=(OFI_PLUGIN, *_FRAMEWORKS),
             env=("NCCL_NET_PLUGIN=spcx",),
             python="3.12",
             holds=_WORKSPACE,
             source="NVIDIA-NeMo/Megatron-Bridge, docker/common/install_aws_ofi_nccl.sh and pull request 5033",
+        ),
+        ContainerImage(
+            name="nvcr.io/nvidia/nemo",
+            packages=(MEGATRON_CORE, MEGATRON_BRIDGE),
+            source="NVIDIA-NeMo/Megatron-Bridge, README, Installation: the NeMo Framework container has it and its "
+            "submodule Megatron-Core",
         ),
         ContainerImage(
             name="public.ecr.aws/deep-learning-containers/pytorch-training:2.11..2.13",
@@ -117,7 +137,7 @@ IMAGES = {
         ),
         ContainerImage(
             name="pytorch/pytorch",
-            lacks=(OFI_PLUGIN, "libfabric"),
+            lacks=(OFI_PLUGIN, "libfabric", *_FRAMEWORKS),
             holds=("/workspace/",),
             source="pytorch/pytorch, Dockerfile: Ubuntu, CUDA and wheels; its WORKDIR /workspace is empty",
         ),

@@ -21,6 +21,9 @@ START_SECONDS, LOAD_SECONDS, REPEATS, STEPS = 60, 6, 26, 25
 """Of a node: PyTorch, CUDA and NCCL come up on all GPUs, once alone and once with the others (assumed); GPUs at work,
 times that an operation is done (node/gates/measure.py), and steps of training (components/training/gate_pods.py)."""
 
+COPY_SECONDS = 60
+"""Of all copies of a node's GPUs, one at a time: PyTorch starts, and pins memory for each (assumed)."""
+
 _SLOW_GB_PER_S = 0.5
 """Where nobody knows a rate. Assumed."""
 
@@ -31,7 +34,7 @@ _PAIRS_PART = 0.25
 """Of a gate's time that pairs may take; half of it is for all that is measured between nodes."""
 
 OPERATIONS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "send-receive")
-"""Tests that the gate can do by itself; perftest's need its programs in the image, and nvbandwidth's are not done."""
+"""Collectives that the gate does; perftest's and nvbandwidth's measurements are lines of their own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,10 +57,20 @@ class PairPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CopyPlan:
+    """Least GB/s one way of a GPU's copies with its `host` and each `peer` of its node, and whose lines they are."""
+
+    host: float
+    peer: float
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class GatePlan:
     """A pool's gate: a pod on each of its `nodes`, like those of `run`, whose image it measures.
 
-    A GPU has `links` of NVLink, 0 where these do not join all GPUs of a node. All ranks are to use `provider`, by
+    A GPU has `links` of NVLink, 0 where these do not join all GPUs of a node, and reaches the rates of `copies`, None
+    where nobody published any. All ranks are to use `provider`, by
     `devices` of each node, None where that cannot be known. `tests` are those of the pool that it does, of the sizes of
     the plan. A node writes `storage_mib` to the shared file system, at a rate of `write_gb_per_s` and reads them at
     `read_gb_per_s` (its share of the file system's, None where nobody knows it). It trains as `benchmark`
@@ -71,6 +84,7 @@ class GatePlan:
     pod: PodResources
     net_plugin: str | None
     links: int
+    copies: CopyPlan | None
     provider: str
     devices: int | None
     tests: tuple[Gate, ...]
@@ -92,7 +106,8 @@ class GatePlan:
         step = self.benchmark.forecast.step if self.benchmark and self.benchmark.forecast else None
         trains = START_SECONDS + STEPS * step.seconds if step else 0
         operations = REPEATS * sum(map(_seconds, self.tests))
-        return 2 * START_SECONDS + LOAD_SECONDS + files + trains + operations + self.pairs.seconds
+        copies = COPY_SECONDS if self.copies else 0
+        return 2 * START_SECONDS + LOAD_SECONDS + copies + files + trains + operations + self.pairs.seconds
 
 
 def _seconds(gate: Gate) -> float:
@@ -133,6 +148,7 @@ def plan_gating(
             pod=run.pod,
             net_plugin=run.net_plugin or ("ofi" if provider == "efa" else None),
             links=nvlinks(pool),
+            copies=_copies(gates.get(run.pool, ())),
             provider=provider,
             devices=devices,
             tests=tests,
@@ -190,6 +206,14 @@ def _pairs(provider: str, tests: Iterable[Gate], nodes: int, seconds: int) -> Pa
         seconds=rounds * each,
         source=cards.source if cards else "nobody published a figure of one card",
     )
+
+
+def _copies(tests: Iterable[Gate]) -> CopyPlan | None:
+    least = {each.test: each.threshold for each in tests}
+    host, peer = (least.get(f"copy with a {other}") for other in ("host", "peer"))
+    if host is None or peer is None or host.fail is None or peer.fail is None:
+        return None
+    return CopyPlan(host=host.fail, peer=peer.fail, source=host.source)
 
 
 def round_robin(nodes: int) -> int:

@@ -109,7 +109,7 @@ def plan_slurm(settings: MetalSettings, plan: MetalPlan) -> SlurmPlan:
         weights=wanted.weights,
         **wanted.model_dump(include=_AS_SAID),
         max_minutes=ceil(wanted.max_hours * _MINUTES_PER_HOUR) if wanted.max_hours else None,
-        grace_s=max([0, *(ceil(run.saving.within_s) for run in plan.runs.values() if run.saving)]),
+        grace_s=max([0, *(ceil(run.saving.last_s) for run in plan.runs.values() if run.saving)]),
         nccl={key: value for key, value in (plan.fabric.nccl if plan.fabric else {}).items() if key != _POD_INTERFACE},
         interface=next(iter(interfaces)) if len(interfaces) == 1 else None,
     )

@@ -94,7 +94,7 @@ def _run(
     efa = pool.efa if isinstance(pool, AwsPoolPlan) else 0
     cpu, memory = pod_share(pool.allocatable_cpu_millicores, pool.allocatable_memory_mib, 1, 1)
     model, gpus = catalogue.models.get(run.model) if run.model is not None else None, run.nodes * pool.gpus_per_node
-    saved = saving(run.checkpoint, run.framework) if run.checkpoint else None
+    saved = _saving(run, storage)
     training = _training(run, pool.gpu, gpus, model, failures) if model and pool.gpu else None
     expected = _forecast(run, saved, pool, model, training, storage, switching, price) if model and training else None
     return RunPlan(
@@ -127,6 +127,14 @@ def _net_plugin(run: TrainingRun, catalogue: Catalogue) -> str:
     """As the image's row has it; else by the name that the EFA installer gives it since aws-ofi-nccl 1.15."""
     image = find(catalogue.images, run.image)
     return (image.net_plugin if image else None) or "ofi"
+
+
+def _saving(run: TrainingRun, storage: StoragePlan | None) -> Saving | None:
+    """As its storage is planned; as it is said where nobody knows what it saves, or where."""
+    stored = storage.runs.get(run.name) if storage else None
+    if stored is not None and stored.io.saving is not None:
+        return stored.io.saving
+    return saving(run.checkpoint, run.framework) if run.checkpoint else None
 
 
 def _tiers(run: TrainingRun, training: TrainingPlan, storage: StoragePlan) -> tuple[TierPlan, ...]:

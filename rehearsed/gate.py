@@ -31,6 +31,7 @@ SYSTEM = "infiniband"
 """Where beside the tools the kernel's files about fabric cards lie."""
 
 LINK_FACTOR, CARD_FACTOR = 1.07, 1.2
+PCIE_GBPS, PEER_PART, REPLAYED_PART = 55.3, 0.88, 0.5
 PORT_GBPS, PERFTEST_PART = 400, 0.98
 """A port of NDR, and what of it 8 MiB messages of ib_write_bw reach."""
 
@@ -69,6 +70,7 @@ printf '%d bytes copied, %d.%03d s, 1 GB/s\\n' $((mib * 1048576)) $((ms / 1000))
 """
 _PYTHON = """\
 #!/bin/sh
+case "$1" in */copies.py) cat {files}/copies.said; exit ;; esac
 where=$2
 while [ "$1" != --out ]; do shift; done
 cp -r {files}/$where/. "$2"/ 2>/dev/null
@@ -159,6 +161,9 @@ def outputs(launch: Launch) -> dict[str, str]:
         found |= ports(plan["devices"], len(lasting(launch, "ib-link")))
     inside = board.links * board.link_gbps * LINK_FACTOR * (0.5 if lasting(launch, "nvlink") else 1)
     found["alone/inside.txt"] = "".join(table(each, inside) for each in tests if each["nodes"] == 1)
+    if plan.get("copies"):
+        replaying = {each.gpu for each in lasting(launch, "pcie")}
+        found["copies.said"] = copied(board.link_gbps * board.links, [each in replaying for each in here])
     wires = launch.limit(nccl.EFA) * EFA_BYTES_PER_SECOND / 1e9
     if infiniband:
         wires = plan["devices"] * PORT_GBPS / 8
@@ -174,6 +179,29 @@ def outputs(launch: Launch) -> dict[str, str]:
     if well < 2:
         found["between.said"] = f"{well} of {asked} nodes are well and came\n"
     return found
+
+
+def copied(peer: float, replaying: Sequence[bool]) -> str:
+    """What nvbandwidth tells of GPUs on PCIe of generation 5, which sends packets of those that are `replaying` again,
+    and on NVLinks of `peer` GB/s (printed by 0.10 on eight H100: 55.4 with the host, 395 between two).
+    """
+    found, count = "", len(replaying)
+    for test, arrow in (("host_to_device", "CPU(row) -> GPU"), ("device_to_host", "CPU(row) <- GPU")):
+        rates = [PCIE_GBPS * (REPLAYED_PART if again else 1) for again in replaying]
+        found += _matrix(f"{test}_memcpy_ce", arrow, [rates])
+    peers = [[None if row == column else peer * PEER_PART for column in range(count)] for row in range(count)]
+    return found + _matrix("device_to_device_memcpy_read_ce", "GPU(row) <- GPU", peers)
+
+
+def _matrix(test: str, arrow: str, rows: Sequence[Sequence[float | None]]) -> str:
+    """A table as its output.cpp prints it."""
+    head = "  " + "".join(f"{column:10d}" for column in range(len(rows[0])))
+    body = "".join(
+        f"{at:2d}" + "".join(f"{'N/A' if each is None else f'{each:.2f}':>10}" for each in row) + "\n"
+        for at, row in enumerate(rows)
+    )
+    total = sum(round(each, 2) for row in rows for each in row if each is not None)
+    return f"Running {test}.\nmemcpy CE {arrow}(column) bandwidth (GB/s)\n{head}\n{body}\nSUM {test} {total:.2f}\n\n"
 
 
 def trained(rate: float) -> str:
@@ -274,10 +302,11 @@ def _well(launch: Launch, asked: int) -> int:
     for.
     """
     hosts, here = launch.world.hosts, launch.world.hosts.get(launch.node)
+    kinds = ILL | ({"pcie"} if _plan(launch).get("copies") else set())
     ill = {
         each.node
         for each in launch.world.orders.now().faults
-        if each.lasts and each.kind in ILL and here and _group(hosts.get(each.node)) == here.nodegroup
+        if each.lasts and each.kind in kinds and here and _group(hosts.get(each.node)) == here.nodegroup
     }
     return asked - len(ill)
 

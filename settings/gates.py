@@ -30,7 +30,7 @@ class Gates(Section):
             description="days that a verdict is valid, with the same driver; after that the node is tested again"
             " before new runs; None = no expiry",
         ),
-    ] = None
+    ] = 30
 
     history: Annotated[
         bool, Field(description="keep every verdict in the object store as well, below gates/POOL/NODE")

@@ -55,6 +55,7 @@ def _gate(
         asker=supply.image(PYTHON_IMAGE),
         expiry_days=gate.expiry_days,
         links=gate.links,
+        copies={"host": gate.copies.host, "peer": gate.copies.peer} if gate.copies else {},
         after=[pool.nodes_ready, *services.gpus[pool.name]],
     )
     measured = Gate(f"gate-{gate.pool}", args, inside).measured

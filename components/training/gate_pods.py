@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import pulumi
@@ -67,7 +67,8 @@ class GateBenchmark:
 class GateArgs:
     """A gate of `nodes` pods of `shape` on the pool's nodes, in the `image` of what is to run there.
 
-    Each GPU has `links` of NVLink, 0 where nobody counts them. All ranks must use `provider` by `devices` of a node.
+    Each GPU has `links` of NVLink, 0 where nobody counts them, and copies with its `host` and each `peer` of its node
+    at the GB/s of `copies`, where that says any. All ranks must use `provider` by `devices` of a node.
     `storage_mib` go to the claim and back, whose rates for a node are `write_gb_per_s` and `read_gb_per_s`. `files` are
     the script's, by name. It ends after `seconds`. `after` is what shows that GPUs work. A verdict holds for
     `expiry_days`, which a pod of the image `asker` enforces; without it they do not expire. With `benchmark` each node
@@ -98,6 +99,7 @@ class GateArgs:
     asker: str
     expiry_days: int | None = None
     links: int = 0
+    copies: Mapping[str, float] = field(default_factory=dict)
     benchmark: GateBenchmark | None = None
 
 
@@ -119,6 +121,8 @@ def demanded(args: GateArgs) -> dict[str, Any]:
             "read_gb_per_s": args.read_gb_per_s,
         },
     }
+    if args.copies:
+        plan["copies"] = dict(args.copies)
     if args.benchmark:
         plan["benchmark"] = _benchmark(args.benchmark, args.shape.gpus)
     return {"digest": digest(plan, args.image), **plan}

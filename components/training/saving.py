@@ -26,7 +26,8 @@ class SaveTimes(Protocol):
 
     With `local` every pod has a directory on its node's own disks to save to, from where a save goes on to the file
     system every `file_system_s`. A save is a directory, whole when it holds `SHA256SUMS`, which is written last.
-    `sidecar` is where a container beside the ranks finds saves to do both with.
+    `sidecar` is where a container beside the ranks finds saves to do both with. `last_s` is for the last save and its
+    copy.
     """
 
     @property
@@ -47,10 +48,15 @@ class SaveTimes(Protocol):
     @property
     def sidecar(self) -> Literal["local", "shared"] | None: ...
 
+    @property
+    def last_s(self) -> float: ...
+
 
 def grace_seconds(saving: SaveTimes) -> int:
-    """Seconds from SIGTERM to SIGKILL: a run that is told to stop may be in a save, or begin one."""
-    return math.ceil(saving.within_s) + STOP_SECONDS
+    """Seconds from SIGTERM to SIGKILL: a run that is told to stop may be in a save, or begin one, and that is copied
+    from the disks that go with the pod.
+    """
+    return math.ceil(saving.last_s) + STOP_SECONDS
 
 
 def told(saving: SaveTimes) -> dict[str, pulumi.Input[str]]:
@@ -60,7 +66,7 @@ def told(saving: SaveTimes) -> dict[str, pulumi.Input[str]]:
         "CHECKPOINT_EVERY_SECONDS": str(saving.every_s),
         "CHECKPOINT_KEEP": str(saving.keep),
         "CHECKPOINT_WITHIN_SECONDS": str(math.ceil(saving.within_s)),
-        SHUTDOWN_VARIABLE: str(math.ceil(saving.within_s)),
+        SHUTDOWN_VARIABLE: str(math.ceil(saving.last_s)),
     }
     if saving.local:
         words |= {"CHECKPOINT_LOCAL_DIR": LOCAL, "CHECKPOINT_FILE_SYSTEM_SECONDS": str(saving.file_system_s)}

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import cards
+import copies
 import publish
 import railed
 import rails
@@ -57,7 +58,8 @@ SYSTEM = Path("/sys/class/infiniband")
 
 def alone(plan: Mapping[str, Any], out: Path, run: Run = tool, system: Path = SYSTEM) -> list[Verdict]:
     """What the node shows by itself: NVLink's manager and links, disks that all share, GPUs at work, the ports of an
-    InfiniBand fabric, the network that NCCL takes. Where a port is missing NCCL's number of devices is not blamed too.
+    InfiniBand fabric, the network that NCCL takes, copies of each GPU. Where a port is missing NCCL's number of devices
+    is not blamed too.
 
     GPUs whose manager does not run cannot be started: then nothing of theirs is measured, and one line says why.
     """
@@ -82,6 +84,8 @@ def alone(plan: Mapping[str, Any], out: Path, run: Run = tool, system: Path = SY
             return verdicts.provider(results.networks(_text(out / LOG, said)), plan["gpus"], wanted, devices)
 
         found.append(read(verdicts.PROVIDER, networks))
+    if plan.get("copies"):
+        found += copies.of_node(plan["copies"], run)
     inside = [each for each in plan["tests"] if each["nodes"] == 1]
     found += judged(inside, lambda _: _text(out / INSIDE, said))
     return found + training(plan, run)

@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+SUMS = "SHA256SUMS"
+"""The last file of a dataset that is whole, and its marker: what has none is nobody's to take away."""
+
 
 class StagingError(Exception):
     """It cannot be brought; the text says why, and what to do."""
@@ -56,7 +59,7 @@ class Disks:
 
     def whole(self) -> list[str]:
         """Datasets that are there, the one that came first at the front."""
-        there = [each for each in self.root.iterdir() if each.is_dir() and not each.name.startswith(".")]
+        there = [each for each in self.root.iterdir() if each.name[0] != "." and (each / SUMS).is_file()]
         return [each.name for each in sorted(there, key=lambda each: (each.stat().st_mtime, each.name))]
 
     def free(self) -> int:

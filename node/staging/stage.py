@@ -18,10 +18,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from disks import Disks, StagingError
+from disks import SUMS, Disks, StagingError
 from pumping import hash_of, pumped, sums, synced, written
 
-SUMS, DONE = "SHA256SUMS", ".done"
+DONE = ".done"
 COPIERS = min(16, max(4, (os.cpu_count() or 4) // 2))
 """Files copied at once: a hash keeps a core busy, and network file systems like several readers. Each takes 16 MiB."""
 

@@ -22,9 +22,10 @@ class Saving:
     """When a run saves, in seconds: every `every_s`, standing for `within_s` at most; `keep` saves are kept.
 
     With `local` each node saves its part to its own disks, and the shared file system has a save every
-    `file_system_s`, until which it may take it; otherwise training waits for the file system. The newest save goes on
-    to the object store every `object_store_s`, None for never. `sidecar` says where a container beside the ranks finds
-    saves of their framework to seal, None without one.
+    `file_system_s`, until which it may take it; otherwise training waits for the file system. One that it is to have at
+    once, since the run was told to stop, takes `copy_s` more at the rates of nodes and file system. The newest save
+    goes on to the object store every `object_store_s`, None for never. `sidecar` says where a container beside the
+    ranks finds saves of their framework to seal, None without one.
     """
 
     every_s: int
@@ -34,6 +35,12 @@ class Saving:
     file_system_s: int
     object_store_s: int | None = None
     sidecar: Literal["local", "shared"] | None = None
+    copy_s: float = 0.0
+
+    @property
+    def last_s(self) -> float:
+        """From the signal until the last save lies where nodes that go do not take it along."""
+        return self.within_s + self.copy_s
 
 
 def saving(checkpoint: Checkpoint, framework: str) -> Saving:

@@ -83,7 +83,8 @@ def blocks_apart(_: AwsDraft, run: TrainingRun, pool: AwsPoolPlan) -> Iterable[O
 @aws_rule(
     "PF10",
     each=placed_runs,
-    formula="withinSeconds + 30 s <= from the signal until EC2 takes the nodes: 15 min with keeper.blocks, else 10",
+    formula="withinSeconds, the copy to the file system with local, and 30 s for the ranks to end <= from the signal "
+    "until EC2 takes the nodes: 15 min with keeper.blocks, else 10",
     source="EKS user guide, Capacity Blocks: pods are drained from 40 minutes before the end, EC2 ends the instances "
     "from 30",
 )
@@ -99,12 +100,13 @@ def block_save_too_long(draft: AwsDraft, run: TrainingRun, pool: AwsPoolPlan) ->
         return
     told = block.times.checkpoint_by if kept else block.times.scaled_to_zero
     there = (block.times.taken - told) / timedelta(seconds=1)
-    if 0 < there < saving.within_s + STOP_S:
+    copy = f", its copy to the file system {saving.copy_s:.0f} s," if saving.copy_s else ""
+    if 0 < there < saving.last_s + STOP_S:
         yield Observation(
             path="checkpoint",
-            sentence=f"a save may take {saving.within_s:.0f} s and its ranks {STOP_S} s to end, and between the "
+            sentence=f"a save may take {saving.within_s:.0f} s{copy} and its ranks {STOP_S} s to end, and between the "
             f"signal and EC2's end of pool {pool.name} are {there:.0f} s",
             remedy="save in less time (more throughput, or sharded checkpoints)"
             + ("" if kept else ", or set keeper.blocks, which tells the pods five minutes earlier"),
-            inputs={"save": f"{saving.within_s:.0f} s", "left": f"{there:.0f} s"},
+            inputs={"save": f"{saving.within_s:.0f} s", "copy": f"{saving.copy_s:.0f} s", "left": f"{there:.0f} s"},
         )

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from catalogue.image_types import DEEPSPEED, MEGATRON_BRIDGE, MEGATRON_CORE, find
 from planner.draft import Draft, MetalDraft, rule, warning
 from planner.fabric.near import machines, most_within
 from planner.findings import Observation
@@ -73,6 +74,37 @@ def framework_cannot(_: Draft, seen: Seen) -> Iterable[Observation]:
             remedy="leave compiled out",
             inputs={"compiled": "true"},
         )
+
+
+NEEDS: Mapping[str, str] = {"deepspeed": DEEPSPEED, "megatron": MEGATRON_CORE, "nemo": MEGATRON_BRIDGE}
+"""What a framework imports that PyTorch does not bring."""
+
+
+@rule(
+    "N16 LF03",
+    by_name=True,
+    each=runs,
+    formula="the image's row does not lack the package of the run's framework; Megatron's script is not below /data, "
+    "where a checkout brings it",
+    source="catalogue/images.py; CPython: ModuleNotFoundError",
+)
+def framework_not_in_image(draft: Draft, run: TrainingRun) -> Iterable[Observation]:
+    """What the framework imports is in the image; otherwise every pod ends at once."""
+    images, package = draft.catalogue.images, NEEDS.get(run.framework)
+    row = find(images, run.image)
+    beside = run.framework == "megatron" and any(word.startswith("/data/") for word in run.script[:1])
+    if package is None or row is None or package not in row.lacks or beside:
+        return
+    having = [each.name for each in images.values() if package in each.packages]
+    other = f"take {' or '.join(having)}, or " if having else ""
+    yield Observation(
+        path="image",
+        sentence=f"framework {run.framework} imports {package}, which {run.image} lacks",
+        remedy=f"{other}build on it (RUN pip install {package}) and say so in catalogue.images: "
+        f"{{name: YOUR-IMAGE, like: '{row.name}', packages: [{package}], lacks: []}}",
+        subject=run.image,
+        inputs={"package": package},
+    )
 
 
 @rule(

@@ -176,13 +176,10 @@ def spot_checkpoints(_: AwsDraft, run: TrainingRun, pool: AwsPoolPlan) -> Iterab
 def spot_save_too_long(draft: AwsDraft, run: TrainingRun, pool: AwsPoolPlan) -> Iterable[Observation]:
     """The save that a spot notice asks for is whole, where it is to stay, before EC2 takes the nodes."""
     planned = draft.runs.get(run.name)
-    saving, storage = planned.saving if planned else None, draft.storage
+    saving = planned.saving if planned else None
     if not _is_spot(pool) or saving is None:
         return
-    stored = storage.runs.get(run.name) if storage and saving.local else None
-    rate = min(storage.write_gb_per_s, stored.nodes_gb_per_s) if storage and stored else 0
-    copying = stored.io.checkpoint_gb / rate if stored and rate else 0.0
-    most = floor(SPOT_NOTICE_S - STOP_S - copying)
+    copying, most = saving.copy_s, floor(SPOT_NOTICE_S - STOP_S - saving.copy_s)
     if saving.within_s <= most:
         return
     copy = f", its copy to the file system {copying:.0f} s," if copying else ""

@@ -72,6 +72,15 @@ def local_write_seconds(run: RunIo, node_write_gb_per_s: float) -> float:
     return run.checkpoint_gb / run.nodes / node_write_gb_per_s
 
 
+def shared_copy_seconds(run: RunIo, *, storage: float, node: float, hashing: float) -> float:
+    """Seconds from the nodes' disks to the file system, each node its part; 0.0 where nothing is copied, or no way is
+    known. The rates are GB/s, of the file system and of one node's network and hashes: copiers hash what they read.
+    """
+    reached = min(storage, run.nodes * min(node, hashing))
+    copies = run.saving is not None and run.saving.local
+    return run.checkpoint_gb / reached if copies and reached else 0.0
+
+
 def object_copy_seconds(size_gb: float, copier_gb_per_s: float) -> float:
     """Seconds to copy a checkpoint to the object store: it is read twice, to check its hashes and to send it."""
     return 2 * size_gb / copier_gb_per_s

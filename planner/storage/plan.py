@@ -17,6 +17,7 @@ from planner.storage.need import (
     Staging,
     checkpoint_gb,
     object_copy_seconds,
+    shared_copy_seconds,
     staging_seconds,
     target_gb_per_s,
 )
@@ -92,6 +93,7 @@ def plan_aws_storage(
         run.name: _run(
             run_io(run, models, datasets),
             rate,
+            rate,
             clients[run.pool],
             pools[run.pool].instance.nvme,
             copier,
@@ -139,7 +141,12 @@ def plan_metal_storage(
     copier, datasets = storage.object_store_gb_per_s, dataset_sizes(training)
     used = {
         run.name: _run(
-            run_io(run, models, datasets), read.gb_per_s, rates[run.pool], pools[run.pool].server.nvme, copier
+            run_io(run, models, datasets),
+            read.gb_per_s,
+            write.gb_per_s,
+            rates[run.pool],
+            pools[run.pool].server.nvme,
+            copier,
         )
         for run in training.runs
         if run.pool in pools
@@ -181,12 +188,18 @@ def ceph_servers(ceph: Ceph, row: StorageServer) -> CephServers:
 
 
 def _run(
-    io: RunIo, read_gb_per_s: float, node_gb_per_s: float, nvme: Nvme | None, copier_gb_per_s: float | None
+    io: RunIo,
+    read_gb_per_s: float,
+    write_gb_per_s: float,
+    node_gb_per_s: float,
+    nvme: Nvme | None,
+    copier_gb_per_s: float | None,
 ) -> RunStorage:
     reached, disks = min(read_gb_per_s, io.nodes * node_gb_per_s), tiers.write_gb_per_s(nvme)
     staged = io.dataset_gb and io.staging is not Staging.NONE
+    copy_s = shared_copy_seconds(io, storage=write_gb_per_s, node=node_gb_per_s, hashing=tiers.NODE_HASHING_GB_PER_S)
     return RunStorage(
-        io=io,
+        io=replace(io, saving=io.saving and replace(io.saving, copy_s=copy_s)),
         node_gb_per_s=node_gb_per_s,
         nvme=nvme,
         restore_s=io.checkpoint_gb / reached if io.checkpoint_gb and reached else None,

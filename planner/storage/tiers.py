@@ -17,6 +17,9 @@ Source: EC2 user guide, "Amazon EC2 instance network bandwidth" (baselines of th
 _HASHING_GB_PER_S = 1.0
 """Approximate: sha256sum on one core with SHA instructions reads 1 to 2 GB/s."""
 
+NODE_HASHING_GB_PER_S = 4 * _HASHING_GB_PER_S
+"""Of the copiers of a node, which take so many files at once (node/trainer/copying.py)."""
+
 SCHEDULED_SECONDS = 1800
 """Until the Job of a copier has a node, which comes on top of what it may take to copy."""
 
@@ -72,7 +75,7 @@ def checkpoint_tiers(run: RunStorage, shared_gb_per_s: float) -> Iterator[Tier]:
         return
     disks, reached = write_gb_per_s(run.nvme), min(shared_gb_per_s, run.nodes_gb_per_s)
     local_s = local_write_seconds(io, disks) if disks else 0.0
-    shared_s = io.checkpoint_gb / reached if reached else 0.0
+    shared_s = saving.copy_s or (io.checkpoint_gb / reached if reached else 0.0)
     stood = stood_part(local_s if saving.local else shared_s, saving.every_s)
     if local_s:
         yield Tier(name=LOCAL, pause_s=local_s, every_s=saving.every_s)

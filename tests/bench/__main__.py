@@ -268,8 +268,8 @@ def copied() -> list[Figure]:
     """Wall time of staging a dataset and of copying a save over that of `cp` and a check of what it wrote."""
     took = copies.best(ROUNDS)
     beside = (
-        f" against {took['checked']:.2f} s for cp, sync and hashes of what the disk has ({took['cp']:.2f} s without), "
-        f"{copies.FILES} files of {copies.MIB} MiB on one disk, smallest of {ROUNDS}"
+        f" against {took['checked']:.2f} s for cp, sync and hashes of what the disk has on all cores "
+        f"({took['cp']:.2f} s without), {copies.FILES} files of {copies.MIB} MiB on one disk, smallest of {ROUNDS}"
     )
     return [
         Figure(

@@ -21,12 +21,16 @@ FILES, MIB, STEP = 8, 64, 7
 BUDGET = 1.1
 """Over `cp` and a check of what it wrote: a copy that nobody reads again may be another one, so the two are one job."""
 
-CHECK = 'for each in "$1"/*; do dd if="$each" bs=1M iflag=direct status=none | sha256sum; done'
+CHECK = """\
+find "$1" -type f -print0 |
+  xargs -0 -n 1 -P "$(nproc)" sh -c 'dd if="$0" bs=1M iflag=direct status=none | sha256sum'
+"""
+"""As many files at once as there are cores, as staging and the copy process have several on their way."""
 
 
 def best(rounds: int) -> Mapping[str, float]:
     """The smallest seconds of so many rounds, one after the other in each: `cp` with `sync`, the same and hashes of
-    what the disk has, staging, and a round of the copy process.
+    what the disk has on all cores, staging, and a round of the copy process.
     """
     with tempfile.TemporaryDirectory(prefix="gpucluster-bench-", dir=Path.home()) as scratch:
         root = Path(scratch)

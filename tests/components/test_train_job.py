@@ -29,7 +29,7 @@ def node(**changes: Any) -> dict[str, Any]:
 
 
 def test_both_renderings_are_the_same_pod() -> None:
-    """Which API takes a run is no difference in what a rank sees."""
+    """KJ13: which API takes a run is no difference in what a rank sees."""
     first = graph(api="v1").one("sample-job").inputs["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
     pod, trainer = node(), job()["trainer"]
     (container,) = pod["containers"]

@@ -131,6 +131,8 @@ def test_the_script_is_told_when_and_where_to_save_t01() -> None:
 
 def test_a_run_that_is_stopped_has_the_time_of_a_save_j15() -> None:
     assert pod(saving=replace(SAVING, within_s=300.5))["terminationGracePeriodSeconds"] == 301 + 30
+    local = replace(SAVING, within_s=300.5, local=True, copy_s=95.9)
+    assert pod(saving=local, local={"emptyDir": {}})["terminationGracePeriodSeconds"] == 397 + 30
     assert "terminationGracePeriodSeconds" not in pod()
 
 
@@ -283,6 +285,10 @@ def test_an_elastic_run_stays_between_one_node_and_all(least: int) -> None:
 def test_torchrun_lets_the_ranks_save_as_long_as_the_pod_lives_j15() -> None:
     """torchrun kills ranks 30 s after SIGTERM, whatever grace the pod has, unless it is told."""
     assert env(saving=replace(SAVING, within_s=300.5))["TORCH_ELASTIC_SHUTDOWN_TIMEOUT"] == "301"
+    saving = replace(SAVING, within_s=300.5, local=True, copy_s=95.9)
+    told = env(saving=saving, local={"emptyDir": {}})
+    assert told["TORCH_ELASTIC_SHUTDOWN_TIMEOUT"] == "397", "the trainer's copier ends before its rank"
+    assert told["CHECKPOINT_WITHIN_SECONDS"] == "301"
     assert "TORCH_ELASTIC_SHUTDOWN_TIMEOUT" not in env()
 
 

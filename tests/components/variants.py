@@ -653,6 +653,7 @@ VARIANTS: Mapping[str, Make] = {
         ),
     ),
     "gate-whose-verdicts-end": of(Gate, lambda: gate_args(after=[done()], expiry_days=29)),
+    "gate-that-copies": of(Gate, lambda: gate_args(after=[done()], copies={"host": 48.5, "peer": 335.5})),
     "node-role-that-caches": of(
         NodeRole,
         lambda: NodeRoleArgs(partition="aws", session_manager=False, cached=[f"{CACHE}/nvcr/*", f"{CACHE}/ghcr/*"]),

@@ -47,6 +47,7 @@ def words(source: Path, disks: Disks) -> list[str]:
 
 
 def test_it_is_whole_and_as_sha256sum_checks(source: Path, disks: Disks) -> None:
+    """ST14: the file of hashes is the one marker, in the directory that it is about."""
     said = Staging(source, disks, NAME).bring("one")
     assert said == f"{NAME} is here: 4 files, 0.01 GB, 0 of them from an earlier try"
     target = disks.root / NAME
@@ -62,7 +63,7 @@ def test_it_is_whole_and_as_sha256sum_checks(source: Path, disks: Disks) -> None
 
 
 def test_it_is_killed_anywhere_and_comes_whole_in_the_end(source: Path, disks: Disks) -> None:
-    """Each try is killed a little later; what stands under its name is whole at every moment."""
+    """ST13: each try is killed a little later; what stands under its name is whole at every moment."""
     kept = 0
     for delay in (0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.12, 0.15, 0.2, 0.3):
         process = subprocess.Popen(words(source, disks), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -158,6 +159,7 @@ def test_a_source_that_is_corrupt_is_named(source: Path, disks: Disks) -> None:
 
 
 def test_two_at_once_copy_it_once(source: Path, disks: Disks) -> None:
+    """ST13: the second waits for the first one's lock, and finds what that brought."""
     both = [
         subprocess.Popen(words(source, disks), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         for _ in range(2)
@@ -180,7 +182,12 @@ def _full(monkeypatch: pytest.MonkeyPatch, disks: Disks, room: int) -> None:
 
 
 def test_room_is_made_of_what_nobody_holds(source: Path, disks: Disks, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ST15: by marker and pods, whatever the files' times are; checkpoints beside them are nobody's to take."""
     pods = disks.pods or Path()
+    save = disks.root / "checkpoints" / "step-000000100" / "model.distcp"
+    save.parent.mkdir(parents=True)
+    save.write_bytes(b"weights")
+    os.utime(save, (0, 0))
     for name, pod in (("old-1", "gone"), ("old-2", "runs")):
         (pods / pod).mkdir()
         Staging(source, disks, name).bring(pod)
@@ -193,6 +200,7 @@ def test_room_is_made_of_what_nobody_holds(source: Path, disks: Disks, monkeypat
     with pytest.raises(StagingError, match=rf"old-2 \(held by 1 pods\), {NAME} \(held by 1 pods\): stage a"):
         Staging(source, disks, "new").bring("two")
     assert sorted(disks.whole()) == ["old-2", NAME]
+    assert save.read_bytes() == b"weights"
 
 
 def test_without_knowing_which_pods_are_there_nothing_is_taken_away(

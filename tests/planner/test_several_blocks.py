@@ -1,6 +1,7 @@
 """Pools in several capacity blocks and who keeps them (PF10), pools that are cut, and sandboxes."""
 
 from collections.abc import Mapping
+from math import ceil
 from typing import Any
 
 import pytest
@@ -89,6 +90,22 @@ def test_the_last_save_ends_before_ec2_takes_the_nodes(seconds: int, keeper: Any
     run = {"checkpoint": {"everyMinutes": 60, "withinSeconds": seconds}}
     changes = {"keeper": keeper} if keeper else {}
     assert ("block-save-too-long" in of_blocks(booked(share(0, 8), run=run, **changes))) is refused
+
+
+def test_the_copy_of_the_last_save_ends_before_ec2_takes_the_nodes() -> None:
+    """S05: Llama 3 8B's 112 GB go to 1.2 TiB of FSx at 1,000 MB/s per TiB in 96 s, and 30 s are for the ranks."""
+    lustre = {"storage__lustre": {"deploymentType": "PERSISTENT_2", "capacityGib": 1200, "throughputMbpsPerTib": 1000}}
+
+    def found(seconds: int) -> AwsPlan:
+        checkpoint = {"everyMinutes": 60, "withinSeconds": seconds, "local": True}
+        return booked(share(0, 8), run={"checkpoint": checkpoint, "model": "llama-3-8b", "method": "full"}, **lustre)
+
+    saving = found(400).runs["llama-3-8b-sft"].saving
+    assert saving is not None
+    copy = ceil(saving.copy_s)
+    assert "block-save-too-long" not in of_blocks(found(600 - 30 - copy))
+    (late,) = [each for each in found(601 - 30 - copy).errors if each.rule == "block-save-too-long"]
+    assert f"its copy to the file system {saving.copy_s:.0f} s, and its ranks 30 s to end" in late.sentence
 
 
 def test_a_keeper_of_blocks_without_one_is_refused() -> None:

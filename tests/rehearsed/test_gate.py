@@ -127,6 +127,25 @@ def test_a_node_that_trains_as_planned_passes_and_a_slow_one_is_warned_of_o08(me
     assert (slow["training"].state, slow["clocks"].state) == ("warn", "fail")
 
 
+COPIES = {"host": 48.0, "peer": 335.0}
+"""The plan's lines of an H100."""
+
+
+def test_copies_of_each_gpu_are_two_lines_c07(measured: Measured) -> None:
+    found = measured(copies=COPIES)
+    assert failed(found) == {}
+    assert found["copies with host"].why == "55.3 GB/s or more; 48 is the least"
+    assert found["copies with peers"].why == "396 GB/s or more; 335 is the least"
+    assert failed(measured("gpu-unavailable", copies=COPIES)) == {"clocks": "7 GPUs answer, not 8"}
+
+
+def test_a_gpu_whose_packets_are_sent_again_fails_its_copies_and_no_other_line(measured: Measured) -> None:
+    assert failed(measured("pcie", copies=COPIES)) == {
+        "copies with host": "host to GPU 0 27.65, GPU 0 to host 27.65 GB/s; 48 is the least"
+    }
+    assert failed(measured("pcie")) == {}, "where nobody published a line nothing is measured"
+
+
 def test_links_that_are_fewer_than_the_model_has_fail_their_own_line(measured: Measured) -> None:
     """D01, U14."""
     (found,) = failed(measured(links=19)).items()

@@ -468,6 +468,8 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
         int(_target(graph, service, "vllm_kv_cache_usage_perc").removesuffix("m")) / 10
     ),
     "services.*.scaling.upSeconds": lambda graph, service: _pace(graph, service, "scaleUp"),
+    "measured.*.copies.host": _demand("copies", "host"),
+    "measured.*.copies.peer": _demand("copies", "peer"),
     "measured.*.devices": _demand("devices"),
     "measured.*.links": _demand("links"),
     "measured.*.nodes": at("gate-{0}-job", "spec", lambda spec: iter((spec["completions"], spec["parallelism"]))),

@@ -15,6 +15,7 @@ from planner.storage.need import (
     checkpoint_bytes_per_parameter,
     checkpoint_gb,
     local_write_seconds,
+    shared_copy_seconds,
     shared_write_gb_per_s,
     staged_gb_per_node,
     staging_seconds,
@@ -224,3 +225,20 @@ def test_the_smallest_size_that_is_fast_enough(rate: float, tier: int | None, ef
     smaller = capacity - fsx.step_gib(tier, efa) or (0 if efa else fsx.SMALLEST_GIB)
     if 0 < smaller < capacity:
         assert fsx.mb_per_s(smaller, tier) < rate * 1000 * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("storage", "node", "seconds"),
+    [
+        (10.0, 5.0, 90.0),
+        (10.0, 2.0, 112.5),
+        (100.0, 50.0, 56.25),
+        (0.0, 5.0, 0.0),
+    ],
+)
+def test_the_copy_of_a_save_goes_as_fast_as_the_slowest_part(storage: float, node: float, seconds: float) -> None:
+    """S05: 900 GB of four nodes: the file system, the nodes' networks, or the hashes of 4 GB/s each."""
+    run = RunIo(name="r", nodes=4, checkpoint_gb=900, saving=saving(local=True))
+    assert shared_copy_seconds(run, storage=storage, node=node, hashing=4.0) == seconds
+    straight = replace(run, saving=saving())
+    assert shared_copy_seconds(straight, storage=storage, node=node, hashing=4.0) == 0.0

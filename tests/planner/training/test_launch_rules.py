@@ -52,6 +52,38 @@ def test_a_degree_that_the_framework_ignores_is_refused_n16_n18(
     assert not found("framework-cannot", framework=framework, sharding=sharding, **changes)
 
 
+@pytest.mark.parametrize(
+    ("framework", "image", "script", "refused"),
+    [
+        ("megatron", "nvcr.io/nvidia/pytorch:26.03-py3", "/opt/megatron/pretrain_gpt.py", "megatron-core"),
+        ("megatron", "nvcr.io/nvidia/pytorch:26.07-py3", "/opt/megatron/pretrain_gpt.py", "megatron-core"),
+        ("megatron", "nvcr.io/nvidia/pytorch:26.03-py3", "/data/megatron/pretrain_gpt.py", None),
+        ("megatron", "nvcr.io/nvidia/nemo:26.06", "/opt/megatron/pretrain_gpt.py", None),
+        ("nemo", "pytorch/pytorch:2.11.0-cuda13.0-cudnn9-runtime", "/data/recipe.py", "megatron-bridge"),
+        ("nemo", "nvcr.io/nvidia/nemo:26.06", "/opt/recipe.py", None),
+        ("deepspeed", "mirror.example/nvidia/pytorch:26.03-py3", "/opt/train.py", "deepspeed"),
+        ("deepspeed", "registry.example/ours:7", "/opt/train.py", None),
+        ("fsdp2", "pytorch/pytorch:2.11.0-cuda13.0-cudnn9-runtime", "/opt/train.py", None),
+    ],
+)
+def test_what_the_framework_imports_is_in_the_image_n16(
+    framework: str, image: str, script: str, refused: str | None
+) -> None:
+    findings = found("framework-not-in-image", framework=framework, image=image, script=[script])
+    assert [each.sentence for each in findings] == (
+        [f"framework {framework} imports {refused}, which {image} lacks"] if refused else []
+    )
+    assert ends(findings) == ["image"] * len(findings)
+    assert all(each.severity is Severity.ERROR for each in findings)
+
+
+def test_the_image_that_has_the_framework_is_named() -> None:
+    (finding,) = found("framework-not-in-image", framework="nemo", image="nvcr.io/nvidia/pytorch:26.03-py3")
+    assert finding.remedy.startswith("take nvcr.io/nvidia/nemo, or build on it (RUN pip install megatron-bridge)")
+    (finding,) = found("framework-not-in-image", framework="deepspeed", image="nvcr.io/nvidia/pytorch:26.03-py3")
+    assert finding.remedy.startswith("build on it (RUN pip install deepspeed)")
+
+
 def test_a_refused_degree_names_the_frameworks_that_have_it() -> None:
     (finding,) = found("framework-cannot", framework="fsdp2", parallelism={"pipeline": 2})
     assert finding.remedy == "set it to 1, or framework to megatron or nemo"
