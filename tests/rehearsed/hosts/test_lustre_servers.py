@@ -110,8 +110,9 @@ def test_from_drives_to_a_mounted_file_system_and_a_second_run_changes_nothing(s
     first = mds.said()
     assert "mdt0000-shared made, mdt0000-shared/mgt formatted, mdt0000-shared/mdt0000 formatted" in first
     assert stores.said().startswith("changed: ")
-    for each in (mds, stores):
-        assert verified(each.hall, each.host) == []
+    units = ["gpucluster-zpool-mdt0000-shared.service", "srv-lustre-mdt0000.mount", "srv-lustre-mgt.mount"]
+    assert verified(mds.hall, mds.host) == units
+    assert len(verified(stores.hall, stores.host)) == 4
     made = [line.split() for line in mds.done("mkfs.lustre") + stores.done("mkfs.lustre")]
     assert [next(word for word in words if word in ("--mgs", "--mdt", "--ost")) for words in made] == [
         "--mgs",

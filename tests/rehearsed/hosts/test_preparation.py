@@ -185,7 +185,7 @@ def test_a_shared_file_system_without_its_client(hall: Hall, rack: Rack, kind: s
 
 
 def test_systemd_accepts_every_unit_that_a_node_gets(hall: Hall, rack: Rack) -> None:
-    """Those of Lustre's clients and of the server of homes are verified where they are made."""
+    """Those of Lustre, of the server of homes and of what invites machines are verified where they are made."""
     host = rack(packages={"nfs-common": "2.6.4", "containerd.io": "2.2.1"})
     assert prepare(hall, host, bundle((*FILES, "acs", "clocks", "bmc-network"))).status == 0
     assert len(verified(hall, host)) == 7
