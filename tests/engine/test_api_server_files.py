@@ -3,7 +3,6 @@ leave a line without what was in them.
 """
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -39,7 +38,7 @@ def plane(place: Path, **changed: str) -> ControlPlane:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where a control plane ran in which a Secret was made, a node renewed its lease, and someone read the version."""
     where = tmp_path_factory.mktemp("site")
     made = plane(where)

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime, time
 from ipaddress import IPv4Network
 from typing import Any
 
@@ -141,7 +142,7 @@ def test_interfaces_are_those_that_hold_the_blocks() -> None:
 
 
 def test_older_instances_are_refused() -> None:
-    draft = aws_draft(settings("dev", ON), SHIPPED, TODAY)
+    draft = aws_draft(settings("dev", ON), SHIPPED, datetime.combine(TODAY, time(), UTC))
     old = replace(INSTANCES["g5.48xlarge"], type="p3.16xlarge")
     pools = {**draft.pools, "training": replace(draft.pools["training"], instance=old)}
     (rule,) = [each for each in registry.rules if each.id == "prefixes-need-nitro"]
