@@ -20,6 +20,7 @@ from settings.load import from_file
 from tests.graph import images
 from tests.graph.harness import Recorded
 from tests.graph.stackfiles import ROOT, SHIPPED, every_shipped, graph_of, refusal, run_program, stack_config
+from tests.planner.stacks import experiment
 from tests.stacks.test_gateway import GATEWAY
 from tests.stacks.test_metal import site, told
 
@@ -31,17 +32,6 @@ HOSTS = (
 ELSEWHERE = re.compile(rf"(?<![\w./-])(?:{HOSTS})(?:/[\w.\-/:@]+)?")
 """A registry that is not below another one."""
 
-EXPERIMENT = {
-    "name": "rates",
-    "run": "llama-3-8b-sft",
-    "nodes": 1,
-    "trialHours": 2,
-    "objective": {"metric": "loss"},
-    "parameters": [{"name": "learning-rate", "floatRange": {"min": 1e-5, "max": 1e-3}}],
-    "trials": {"parallel": 1, "most": 5},
-    "budgetGpuHours": 200,
-}
-
 
 def _everything(stack: str) -> dict[str, Any]:
     """The stack with what shipped ones have not: a gateway, and of dev an experiment."""
@@ -49,7 +39,8 @@ def _everything(stack: str) -> dict[str, Any]:
     if stack in ("dev", "prod"):
         config["gpucluster:serving"]["gateway"] = GATEWAY
     if stack == "dev":
-        config["gpucluster:training"]["experiments"] = [EXPERIMENT]
+        longer = {"trialHours": 2, "trials": {"parallel": 1, "most": 5}, "budgetGpuHours": 200}
+        config["gpucluster:training"]["experiments"] = [experiment("llama-3-8b-sft", **longer)]
         config["gpucluster:scheduling"]["queues"] = [{"name": "training"}, {"name": "experiments"}]
     return config
 

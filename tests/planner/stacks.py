@@ -22,6 +22,32 @@ ROOT = Path(__file__).parents[2]
 TODAY = date(2026, 11, 21)
 
 
+NAMELESS = {
+    "name": "any",
+    "pool": "training",
+    "nodes": 8,
+    "queue": "training",
+    "image": "a/b:1",
+    "script": ["train.py"],
+}
+"""A run that says nothing of its model."""
+
+
+def experiment(run: str, **said: Any) -> dict[str, Any]:
+    """Trials of a run's learning rate, some of it said differently."""
+    known: dict[str, Any] = {
+        "name": "rates",
+        "run": run,
+        "nodes": 1,
+        "trialHours": 1,
+        "objective": {"metric": "loss"},
+        "parameters": [{"name": "learning-rate", "floatRange": {"min": 1e-5, "max": 1e-3}}],
+        "trials": {"parallel": 1, "most": 2},
+        "budgetGpuHours": 20,
+    }
+    return {**known, **said}
+
+
 def sections(stack: str = "dev") -> dict[str, Any]:
     """The sections of a committed stack file as plain data."""
     return deepcopy(_sections(stack))

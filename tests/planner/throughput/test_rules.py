@@ -7,7 +7,7 @@ import pytest
 from planner.metal_types import MetalPlan
 from planner.types import AwsPlan
 from planner.workload_types import RunPlan
-from tests.planner.stacks import about, planned, planned_metal
+from tests.planner.stacks import NAMELESS, about, planned, planned_metal
 
 RUN = "training.runs.0"
 MEGATRON = {
@@ -18,14 +18,6 @@ MEGATRON = {
     f"{RUN}.accumulation": 16,
     f"{RUN}.recompute": "none",
     f"{RUN}.checkpoint": None,
-}
-NAMELESS = {
-    "name": "any",
-    "pool": "training",
-    "nodes": 8,
-    "queue": "training",
-    "image": "a/b:1",
-    "script": ["train.py"],
 }
 P5 = "p5.48xlarge"
 

@@ -7,7 +7,7 @@ import pytest
 from planner.findings import Finding
 from planner.types import AwsPlan
 from settings.errors import SettingsError
-from tests.planner.stacks import planned
+from tests.planner.stacks import experiment, planned
 
 FOLLOW_UP = {"name": "evaluate", "pool": "training", "queue": "experiments", "script": ["/e.py"], "gpus": 2}
 
@@ -81,20 +81,10 @@ def test_what_cannot_be_is_refused_where_it_is_written(changes: dict[str, Any], 
 
 
 def test_trials_of_an_experiment_are_not_followed_up() -> None:
-    experiment = {
-        "name": "rates",
-        "run": "llama-3-8b-sft",
-        "nodes": 1,
-        "trialHours": 1,
-        "objective": {"metric": "loss"},
-        "parameters": [{"name": "learning-rate", "floatRange": {"min": 1e-5, "max": 1e-3}}],
-        "trials": {"parallel": 1, "most": 2},
-        "budgetGpuHours": 20,
-    }
     queues = [{"name": "training"}, {"name": "research"}, {"name": "experiments"}]
     changes = {
         "scheduling.queues": queues,
-        "training.experiments": [experiment],
+        "training.experiments": [experiment("llama-3-8b-sft")],
         "training.runs.0.followUps": [{**FOLLOW_UP, "gpus": 1}],
     }
     stack = planned("dev", changes)

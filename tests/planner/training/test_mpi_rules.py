@@ -6,7 +6,7 @@ import pytest
 
 from planner.findings import Severity
 from planner.types import AwsPlan
-from tests.planner.stacks import planned
+from tests.planner.stacks import experiment, planned
 from tests.planner.training.test_follow_ups import FOLLOW_UP
 
 RUN = {"launcher": "mpi", "metricsPort": None, "dataset": None}
@@ -45,21 +45,8 @@ def test_a_run_by_mpi_is_taken_and_said_not_to_be_rehearsed() -> None:
 
 
 def test_trials_of_such_a_run_would_give_a_definition_two_owners() -> None:
-    experiment = {
-        "name": "rates",
-        "run": "llama-3-70b-pretrain",
-        "nodes": 1,
-        "trialHours": 1,
-        "objective": {"metric": "loss"},
-        "parameters": [{"name": "learning-rate", "floatRange": {"min": 1e-5, "max": 1e-3}}],
-        "trials": {"parallel": 1, "most": 2},
-        "budgetGpuHours": 20,
-    }
     changes = {f"training.runs.0.{key}": value for key, value in RUN.items()}
-    (finding,) = [
-        each
-        for each in planned("prod", {**changes, "training.experiments": [experiment]}).errors
-        if each.rule == "mpi-two-owners"
-    ]
+    trials = {"training.experiments": [experiment("llama-3-70b-pretrain")]}
+    (finding,) = [each for each in planned("prod", {**changes, **trials}).errors if each.rule == "mpi-two-owners"]
     assert finding.path == "gpucluster:training.experiments[0].run"
     assert "mpijobs.kubeflow.org would have two owners" in finding.sentence

@@ -14,7 +14,7 @@ from catalogue.types import Gpu
 from catalogue.whole import Catalogue
 from planner.plan import AwsPlan
 from settings.errors import SettingsError
-from tests.planner.stacks import about, planned
+from tests.planner.stacks import NAMELESS, about, planned
 
 
 def _plan(catalogue: Catalogue = SHIPPED, **run: Any) -> AwsPlan:
@@ -25,19 +25,11 @@ def _plan(catalogue: Catalogue = SHIPPED, **run: Any) -> AwsPlan:
     return planned("prod", changes, catalogue=catalogue)
 
 
-def _with_gpu(gpu: Gpu, instance: str = "p5.48xlarge") -> Catalogue:
-    row = replace(SHIPPED.instances[instance], gpu=gpu)
-    return replace(SHIPPED, instances={**SHIPPED.instances, instance: row})
+def _with_gpu(gpu: Gpu) -> Catalogue:
+    row = replace(SHIPPED.instances["p5.48xlarge"], gpu=gpu)
+    return replace(SHIPPED, instances={**SHIPPED.instances, "p5.48xlarge": row})
 
 
-NAMELESS = {
-    "name": "any",
-    "pool": "training",
-    "nodes": 8,
-    "queue": "training",
-    "image": "a/b:1",
-    "script": ["train.py"],
-}
 ABOUT_RUNS = (
     "layout-covers-gpus",
     "tensor-leaves-node",
