@@ -94,7 +94,7 @@ def training_facts(run: RunPlan, training: TrainingPlan) -> Iterator[tuple[str, 
         "virtual stages": layout.virtual_stages,
     }
     sharding = "unsharded" if job.sharding == "none" else job.sharding
-    compiled = " compiled" if job.compiled else ""
+    compiled = ", compiled" if job.compiled else ""
     how = f"{job.method}, {job.precision}, {sharding}, recompute {job.recompute}, as {job.software} does{compiled}"
     yield "model", f"{training.model}, {how}"
     yield "parallel", ", ".join(f"{name} {degree}" for name, degree in degrees.items() if degree > 1) or "none"

@@ -227,4 +227,5 @@ def test_every_face_shows_what_a_step_sends() -> None:
     for each, row in zip(traffic, rows, strict=True):
         sent = each.exchange.sent_bytes / 1e9
         assert (row[0], row[4]) == (f"{each.exchange.axis} {each.exchange.collective}", f"{sent:,.2f}")
-        assert f"{quantity(round(sent, 2))} GB of {row[0]} in {row[6]}" in words
+        what = f"{each.exchange.axis} parallelism's {each.exchange.collective}"
+        assert f"{quantity(round(sent, 2))} GB for {what}, {row[6]}" in words
