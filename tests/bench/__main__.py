@@ -110,7 +110,8 @@ def _measured(module: str, *arguments: str) -> dict[str, float]:
     # As a person has it: what was imported once is not compiled again.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(argv, cwd=ROOT, env=environment, capture_output=True, text=True, check=True, timeout=600)
-    return json.loads(done.stdout.splitlines()[-1])
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
 def planning() -> list[Figure]:

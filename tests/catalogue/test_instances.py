@@ -29,7 +29,8 @@ GPU_NAMES = {"RTX PRO 6000": "RTX PRO Server 6000", "A100 40GB": "A100", "A100 8
 @cache
 def _described() -> dict[str, Any]:
     data = Path(moto.__file__).parent / "ec2" / "resources" / "instance_types.json.gz"
-    return json.loads(gzip.decompress(data.read_bytes()))
+    types: dict[str, Any] = json.loads(gzip.decompress(data.read_bytes()))
+    return types
 
 
 def _carries_efa(card: dict[str, Any]) -> bool:

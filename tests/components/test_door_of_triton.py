@@ -125,7 +125,8 @@ def test_metrics_are_for_the_scraper(ask: Ask) -> None:
 
 def _pod() -> dict[str, Any]:
     made = built(lambda opts: TritonServer("sample", triton_args(), opts)).one("sample-deployment")
-    return made.inputs["spec"]["template"]["spec"]
+    pod: dict[str, Any] = made.inputs["spec"]["template"]["spec"]
+    return pod
 
 
 def test_triton_listens_on_loopback_and_grpc_is_off() -> None:

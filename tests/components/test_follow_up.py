@@ -17,11 +17,13 @@ def graph(**changes: Any) -> Recorded:
 
 
 def manifest(**changes: Any) -> dict[str, Any]:
-    return json.loads(graph(**changes).one("sample-script").inputs["data"]["job.json"])
+    found: dict[str, Any] = json.loads(graph(**changes).one("sample-script").inputs["data"]["job.json"])
+    return found
 
 
 def pod(**changes: Any) -> dict[str, Any]:
-    return manifest(**changes)["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
+    found: dict[str, Any] = manifest(**changes)["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
+    return found
 
 
 def test_a_job_reads_checkpoints_and_writes_beside_them_only() -> None:

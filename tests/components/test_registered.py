@@ -101,7 +101,8 @@ def differences(variant: str) -> Any:
 @cache
 def written(name: str) -> dict[str, Any]:
     """One of the files."""
-    return yaml.safe_load((WRITTEN / f"{name}.yaml").read_text(encoding="utf-8"))
+    found: dict[str, Any] = yaml.safe_load((WRITTEN / f"{name}.yaml").read_text(encoding="utf-8"))
+    return found
 
 
 @pytest.mark.parametrize("name", MAKERS)

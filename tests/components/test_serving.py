@@ -19,11 +19,13 @@ def service(**changes: Any) -> Any:
 
 
 def deployment(**changes: Any) -> dict[str, Any]:
-    return service(**changes).one("sample-deployment").inputs["spec"]
+    spec: dict[str, Any] = service(**changes).one("sample-deployment").inputs["spec"]
+    return spec
 
 
 def server(**changes: Any) -> dict[str, Any]:
-    return deployment(**changes)["template"]["spec"]["containers"][0]
+    container: dict[str, Any] = deployment(**changes)["template"]["spec"]["containers"][0]
+    return container
 
 
 def test_the_autoscaler_alone_owns_the_replicas_q01_in06() -> None:

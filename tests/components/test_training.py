@@ -27,7 +27,8 @@ def job(**changes: Any) -> dict[str, Any]:
 
 
 def pod(**changes: Any) -> dict[str, Any]:
-    return job(**changes)["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
+    spec: dict[str, Any] = job(**changes)["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
+    return spec
 
 
 def env(**changes: Any) -> dict[str, str]:

@@ -25,7 +25,8 @@ def replicas(spec: Mapping[str, Any]) -> list[Props]:
 
 def containers(spec: Mapping[str, Any]) -> list[Props]:
     """The containers of a Job or a Deployment."""
-    return spec["template"]["spec"]["containers"]
+    found: list[Props] = spec["template"]["spec"]["containers"]
+    return found
 
 
 # -- access

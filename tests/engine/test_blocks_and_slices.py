@@ -141,7 +141,8 @@ def backup(site: Rehearsed, name: str) -> dict[str, Any]:
         status: dict[str, Any] = (site.kube.get("batch/v1", "Job", name, "training") or {}).get("status") or {}
         return status if {each["type"] for each in status.get("conditions") or []} & {"Complete", "Failed"} else {}
 
-    return until(ended, f"the copy {name} to end")
+    found: dict[str, Any] = until(ended, f"the copy {name} to end")
+    return found
 
 
 def test_the_newest_save_is_copied_to_the_bucket(booked: Rehearsed) -> None:

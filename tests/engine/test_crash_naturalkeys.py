@@ -35,7 +35,8 @@ class Nothing(Account):
 
 
 def provider_of(graph: Graph, resource: Resource) -> Mapping[str, Any]:
-    return graph.resources[resource.provider.rpartition("::")[0]].inputs
+    inputs: Mapping[str, Any] = graph.resources[resource.provider.rpartition("::")[0]].inputs
+    return inputs
 
 
 def complaint(graph: Graph, resource: Resource) -> str | None:

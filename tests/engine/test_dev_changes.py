@@ -145,7 +145,8 @@ class Changed:
 def vllm(site: Rehearsed) -> dict[str, Any]:
     found = site.kube.get("apps/v1", "Deployment", "llama-3-8b", "inference")
     assert found is not None
-    return found["spec"]["template"]["spec"]["containers"][0]
+    container: dict[str, Any] = found["spec"]["template"]["spec"]["containers"][0]
+    return container
 
 
 def model_service(site: Rehearsed) -> dict[str, Any]:
@@ -171,7 +172,8 @@ def lustre_volumes(site: Rehearsed) -> dict[str, dict[str, Any]]:
 
 
 def file_systems(site: Rehearsed) -> list[dict[str, Any]]:
-    return site.aws("fsx").describe_file_systems()["FileSystems"]
+    found: list[dict[str, Any]] = site.aws("fsx").describe_file_systems()["FileSystems"]
+    return found
 
 
 @pytest.fixture(scope="module")

@@ -49,7 +49,8 @@ def efa_rules(site: Rehearsed, vpc: str) -> list[dict[str, Any]]:
 
 def node_group(site: Rehearsed) -> dict[str, Any]:
     answer = site.aws("eks").describe_nodegroup(clusterName=CLUSTER, nodegroupName="training")
-    return answer["nodegroup"]
+    group: dict[str, Any] = answer["nodegroup"]
+    return group
 
 
 def applied(site: Rehearsed, api_version: str, kind: str) -> bool:

@@ -41,7 +41,8 @@ def missed(site: Rehearsed, words: str) -> str:
     def found() -> str:
         return next((each for each in site.view().unready() if re.search(words, each)), "")
 
-    return until(found, f"a complaint of {words}")
+    text: str = until(found, f"a complaint of {words}")
+    return text
 
 
 def test_a_run_whose_operator_has_lost_its_gang_flag_is_missed_with_that_reason(

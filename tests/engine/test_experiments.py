@@ -69,7 +69,8 @@ def ended(site: Rehearsed, name: str) -> dict[str, str]:
         true = {each["type"]: str(each["reason"]) for each in listed if each["status"] == "True"}
         return true if {"Succeeded", "Failed"} & set(true) else {}
 
-    return until(conditions, f"the experiment {name} to end", 240)
+    found: dict[str, str] = until(conditions, f"the experiment {name} to end", 240)
+    return found
 
 
 def test_four_trials_have_a_winner_and_a_bad_one_is_ended_early_r02(tuned: Rehearsed) -> None:

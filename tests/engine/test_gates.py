@@ -49,7 +49,8 @@ def verdict_of(site: Rehearsed, pool: str, node: str) -> dict[str, Any]:
     """What is kept of a node's measurement."""
     kept = site.kube.get("v1", "ConfigMap", f"gate-{pool}-verdicts", WHERE)
     assert kept is not None
-    return json.loads(kept["data"][node])
+    found: dict[str, Any] = json.loads(kept["data"][node])
+    return found
 
 
 def verdict(site: Rehearsed, node: str) -> dict[str, Any]:
@@ -216,7 +217,8 @@ def test_a_node_that_was_mended_is_measured_again_by_itself_and_let_in(gated: tu
 def _kept(site: Rehearsed) -> list[dict[str, Any]]:
     """The run's failures, as they stand in the cluster."""
     found = site.kube.get("v1", "ConfigMap", "run-failures", WHERE) or {}
-    return json.loads((found.get("data") or {}).get(RUN, "[]"))
+    kept: list[dict[str, Any]] = json.loads((found.get("data") or {}).get(RUN, "[]"))
+    return kept
 
 
 def test_a_run_that_fails_says_class_node_rank_and_next_step(gated: tuple[Rehearsed, str]) -> None:

@@ -54,7 +54,8 @@ def no_faults_left(site: Rehearsed) -> Iterator[None]:
 
 
 def requests(site: Rehearsed) -> dict[str, int]:
-    return site.control("GET", "requests")
+    counts: dict[str, int] = site.control("GET", "requests")
+    return counts
 
 
 def test_what_exists_is_never_adopted(site: Rehearsed) -> None:
@@ -124,7 +125,8 @@ def at_first(kind: str, act: Callable[[], None]) -> Watcher:
 
 
 def api_server(site: Rehearsed) -> int:
-    return json.loads((site.kubeconfig.parent / "processes.json").read_text())["kube-apiserver"]["pid"]
+    pid: int = json.loads((site.kubeconfig.parent / "processes.json").read_text())["kube-apiserver"]["pid"]
+    return pid
 
 
 def test_a_frozen_api_server_is_waited_for(site: Rehearsed) -> None:

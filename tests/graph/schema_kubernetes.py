@@ -90,7 +90,8 @@ def crd_file(kind: str) -> Path | None:
 def _crd_schema(file: Path) -> Mapping[str, Any]:
     # The C loader is ten times faster on files of this size and as safe.
     crd = yaml.load(file.read_text(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
-    return _closed(crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"])
+    schema: Mapping[str, Any] = _closed(crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"])
+    return schema
 
 
 def _closed(schema: Any) -> Any:

@@ -36,7 +36,8 @@ def stack_names() -> list[str]:
 
 def stack_config(stack: str) -> dict[str, Any]:
     """What stands below `config:` in the stack's file."""
-    return yaml.safe_load((ROOT / f"Pulumi.{stack}.yaml").read_text())["config"]
+    config: dict[str, Any] = yaml.safe_load((ROOT / f"Pulumi.{stack}.yaml").read_text())["config"]
+    return config
 
 
 def secrets_of(config: Mapping[str, Any]) -> dict[str, str]:

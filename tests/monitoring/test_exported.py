@@ -114,7 +114,8 @@ def vendors() -> dict[str, dict[str, str]]:
     file = UPSTREAM / "metrics" / "metric-names.yaml"
     if not file.exists():
         pytest.skip("off: the vendors' lists of metrics are not at hand; set GPUCLUSTER_UPSTREAM")
-    return yaml.safe_load(file.read_text(encoding="utf-8"))["metrics"]
+    listed: dict[str, dict[str, str]] = yaml.safe_load(file.read_text(encoding="utf-8"))["metrics"]
+    return listed
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,8 @@ def stored(obj: Object, plural: str) -> Object:
     """An object of the Gateway API as it is stored."""
     path = f"config/crd/standard/gateway.networking.k8s.io_{plural}.yaml"
     definition = yaml.safe_load(manifest("traefik", path, "sigs.k8s.io/gateway-api").read_text())
-    return defaulted(obj, definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"])
+    whole: Object = defaulted(obj, definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"])
+    return whole
 
 
 class Served:

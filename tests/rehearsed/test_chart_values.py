@@ -42,12 +42,14 @@ def render(chart: versions.Chart, values: Object) -> Rendered:
 
 
 def pod(obj: Object) -> Object:
-    return obj["spec"]["template"]["spec"]
+    spec: Object = obj["spec"]["template"]["spec"]
+    return spec
 
 
 def policy(*, slices: bool = False) -> Object:
     values = operator_values([POOL], GPU_OPERATOR_VALUES, slices=slices)
-    return render(versions.GPU_OPERATOR, values)["ClusterPolicy", "cluster-policy"]["spec"]
+    spec: Object = render(versions.GPU_OPERATOR, values)["ClusterPolicy", "cluster-policy"]["spec"]
+    return spec
 
 
 def test_the_cluster_policy_leaves_driver_and_toolkit_to_the_ami() -> None:
@@ -104,7 +106,8 @@ def test_metrics_server_survives_the_drain_of_a_node_and_stays_off_gpu_nodes(met
 
 def test_metrics_server_asks_for_more_where_nodes_are_many(metrics_server: Rendered) -> None:
     def asked(made: Rendered) -> Object:
-        return pod(made["Deployment", "metrics-server"])["containers"][0]["resources"]["requests"]
+        found: Object = pod(made["Deployment", "metrics-server"])["containers"][0]["resources"]["requests"]
+        return found
 
     assert asked(metrics_server) == {"cpu": "124m", "memory": "248Mi"}
     assert asked(render(versions.METRICS_SERVER, metrics_server_values(100))) == {"cpu": "100m", "memory": "200Mi"}

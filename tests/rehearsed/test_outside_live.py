@@ -33,7 +33,8 @@ HERE = ARN.replace("us-east-2", REGION)
 
 def registered(name: str) -> dict[str, Any]:
     """An object as the program registers it, in this account's region."""
-    return json.loads(json.dumps(dict(dev().one(name).inputs)).replace("us-east-2", REGION))
+    found: dict[str, Any] = json.loads(json.dumps(dict(dev().one(name).inputs)).replace("us-east-2", REGION))
+    return found
 
 
 def held(site: Site, name: str, namespace: str = "inference") -> dict[str, str]:

@@ -62,7 +62,8 @@ def signed_in(site: Site, who: str, at: str, browser: Browser | None = None) -> 
 def told(seen: Seen) -> dict[str, str]:
     """The headers that a page was asked with."""
     assert seen.status == 200, seen
-    return json.loads(seen.text)["headers"]
+    found: dict[str, str] = json.loads(seen.text)["headers"]
+    return found
 
 
 def test_who_has_no_session_is_sent_to_the_issuer(site: Site) -> None:

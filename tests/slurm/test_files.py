@@ -155,7 +155,8 @@ def as_planned() -> SlurmPlan:
 def preset_runs() -> list[dict[str, object]]:
     from settings.presets import preset
 
-    return preset("slurm-8n")["training"]["runs"]
+    found: list[dict[str, object]] = preset("slurm-8n")["training"]["runs"]
+    return found
 
 
 def test_no_password_is_written_and_the_file_is_its_owners(tmp_path: Path) -> None:

@@ -40,11 +40,13 @@ class Deployed:
 
     def spec(self, name: str) -> dict[str, Any]:
         """The spec of the registered object of that logical name."""
-        return self.graph.one(name).inputs["spec"]
+        found: dict[str, Any] = self.graph.one(name).inputs["spec"]
+        return found
 
     def gang(self, run: str) -> dict[str, Any]:
         """The pod template of a run's Master."""
-        return self.spec(f"run-{run}-job")["pytorchReplicaSpecs"]["Master"]["template"]
+        found: dict[str, Any] = self.spec(f"run-{run}-job")["pytorchReplicaSpecs"]["Master"]["template"]
+        return found
 
 
 @cache

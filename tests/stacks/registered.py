@@ -14,7 +14,8 @@ STARTUP_PERIOD_S = 10
 
 
 def _scaling(graph: Recorded, pool: str) -> dict[str, int]:
-    return graph.one(f"pool-{pool}-nodes").inputs["scalingConfig"]
+    scaling: dict[str, int] = graph.one(f"pool-{pool}-nodes").inputs["scalingConfig"]
+    return scaling
 
 
 def template(graph: Recorded, pool: str) -> Mapping[str, Any]:
@@ -60,7 +61,8 @@ def _pools(graph: Recorded) -> list[str]:
 
 
 def run_spec(graph: Recorded, run: str) -> dict[str, Any]:
-    return graph.one(f"run-{run}-job").inputs["spec"]
+    spec: dict[str, Any] = graph.one(f"run-{run}-job").inputs["spec"]
+    return spec
 
 
 def _replicas(graph: Recorded, run: str) -> int:
@@ -68,11 +70,13 @@ def _replicas(graph: Recorded, run: str) -> int:
 
 
 def gang(graph: Recorded, run: str) -> dict[str, Any]:
-    return run_spec(graph, run)["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
+    pod: dict[str, Any] = run_spec(graph, run)["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
+    return pod
 
 
 def server(graph: Recorded, service: str) -> dict[str, Any]:
-    return graph.one(f"service-{service}-deployment").inputs["spec"]["template"]["spec"]
+    pod: dict[str, Any] = graph.one(f"service-{service}-deployment").inputs["spec"]["template"]["spec"]
+    return pod
 
 
 def _limit(pod: dict[str, Any], resource: str, unit: str = "") -> int:
@@ -112,7 +116,8 @@ def _copied(graph: Recorded, schedule: str) -> Iterator[int]:
 
 
 def command(graph: Recorded, service: str) -> list[str]:
-    return server(graph, service)["containers"][0]["command"]
+    words: list[str] = server(graph, service)["containers"][0]["command"]
+    return words
 
 
 def _word(graph: Recorded, service: str, name: str) -> float:
@@ -125,18 +130,21 @@ def _follow_up(graph: Recorded, run: str, index: str) -> dict[str, Any]:
     """The manifest that is made a job for each checkpoint."""
     scripts = [each for each in graph.of_type("ConfigMap") if each.name.startswith(f"follow-up-{run}-")]
     texts = [each.inputs["data"]["job.json"] for each in scripts if each.name.endswith("-script")]
-    return json.loads(texts[int(index)])
+    found: dict[str, Any] = json.loads(texts[int(index)])
+    return found
 
 
 def _follow_up_pod(graph: Recorded, run: str, index: str) -> dict[str, Any]:
     replicas = _follow_up(graph, run, index)["spec"]["pytorchReplicaSpecs"]
-    return replicas["Master"]["template"]["spec"]
+    pod: dict[str, Any] = replicas["Master"]["template"]["spec"]
+    return pod
 
 
 def _follow_up_asks(graph: Recorded, run: str, index: str) -> dict[str, Any]:
     """The schedule of what asks."""
     there = [each for each in graph.of_type("CronJob") if each.name.startswith(f"follow-up-{run}-")]
-    return there[int(index)].inputs["spec"]
+    spec: dict[str, Any] = there[int(index)].inputs["spec"]
+    return spec
 
 
 def _asks_after(graph: Recorded, run: str, index: str) -> bool:
@@ -146,7 +154,8 @@ def _asks_after(graph: Recorded, run: str, index: str) -> bool:
 
 def _demanded(graph: Recorded, pool: str) -> dict[str, Any]:
     """What the script of a pool's gate is told."""
-    return json.loads(graph.one(f"gate-{pool}-plan").inputs["data"]["plan.json"])
+    found: dict[str, Any] = json.loads(graph.one(f"gate-{pool}-plan").inputs["data"]["plan.json"])
+    return found
 
 
 def _gate_test(key: str, parts: float = 1) -> Callable[[Recorded, str, str], float]:
@@ -159,7 +168,8 @@ def _demand(*path: str) -> Callable[[Recorded, str], Any]:
 
 
 def triton_pod(graph: Recorded, name: str) -> dict[str, Any]:
-    return graph.one(f"triton-{name}-deployment").inputs["spec"]["template"]["spec"]
+    pod: dict[str, Any] = graph.one(f"triton-{name}-deployment").inputs["spec"]["template"]["spec"]
+    return pod
 
 
 def _triton_startup(graph: Recorded, name: str) -> int:
@@ -182,7 +192,8 @@ def _adapter_copy(graph: Recorded, service: str, index: str) -> int:
     """The budget of the Job that brings an adapter, by its place among the modules."""
     words = command(graph, service)
     name, _, _ = words[words.index("--lora-modules") + 1 + int(index)].partition("=")
-    return graph.one(f"adapter-{service}-{name}-copy").inputs["spec"]["activeDeadlineSeconds"]
+    seconds: int = graph.one(f"adapter-{service}-{name}-copy").inputs["spec"]["activeDeadlineSeconds"]
+    return seconds
 
 
 def _scaler(graph: Recorded, service: str) -> dict[str, Any]:
@@ -190,12 +201,14 @@ def _scaler(graph: Recorded, service: str) -> dict[str, Any]:
     if f"service-{service}-autoscaler" not in {each.name for each in graph.of_type("HorizontalPodAutoscaler")}:
         replicas = graph.one(f"service-{service}-deployment").inputs["spec"]["replicas"]
         return {"minReplicas": replicas, "maxReplicas": replicas}
-    return graph.one(f"service-{service}-autoscaler").inputs["spec"]
+    spec: dict[str, Any] = graph.one(f"service-{service}-autoscaler").inputs["spec"]
+    return spec
 
 
 def _target(graph: Recorded, service: str, metric: str) -> str:
     found = {each["pods"]["metric"]["name"]: each["pods"]["target"] for each in _scaler(graph, service)["metrics"]}
-    return found[metric]["averageValue"]
+    quantity: str = found[metric]["averageValue"]
+    return quantity
 
 
 def _pace(graph: Recorded, service: str, way: str) -> Iterator[int]:
@@ -252,7 +265,8 @@ def _fsx(key: str, without: Any = None) -> Callable[[Recorded], Any]:
 
 def keeper_task(graph: Recorded) -> dict[str, Any]:
     """What the function that ends the stack is told."""
-    return json.loads(graph.one("keeper-function").inputs["environment"]["variables"]["KEEPER"])
+    task: dict[str, Any] = json.loads(graph.one("keeper-function").inputs["environment"]["variables"]["KEEPER"])
+    return task
 
 
 def _interface(key: str) -> Callable[[Recorded, str, str], Any]:
@@ -277,7 +291,8 @@ def _prometheus(graph: Recorded, *path: str) -> Any:
 
 def _requested(graph: Recorded, container: str) -> dict[str, Any]:
     if container == "logCollector":
-        return graph.one("log-collector-release").inputs["values"]["resources"]
+        found: dict[str, Any] = graph.one("log-collector-release").inputs["values"]["resources"]
+        return found
     return dict(_stack(graph, *_CONTAINERS[container]))
 
 

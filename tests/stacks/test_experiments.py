@@ -20,11 +20,13 @@ from tests.stacks.platforms import deployed
 
 
 def spec() -> dict[str, Any]:
-    return deployed("fake").spec("experiment-rates-experiment")
+    found: dict[str, Any] = deployed("fake").spec("experiment-rates-experiment")
+    return found
 
 
 def trial() -> dict[str, Any]:
-    return spec()["trialTemplate"]["trialSpec"]["spec"]
+    found: dict[str, Any] = spec()["trialTemplate"]["trialSpec"]["spec"]
+    return found
 
 
 def test_a_trial_is_the_runs_own_job_but_for_what_the_experiment_says_r02() -> None:

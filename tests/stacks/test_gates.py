@@ -25,7 +25,8 @@ def names(gates: tuple[str, ...], graph: Recorded) -> list[str]:
 
 def anew() -> Recorded:
     """What is registered now, in a run of its own."""
-    return fake_graph.__wrapped__()
+    graph: Recorded = fake_graph.__wrapped__()
+    return graph
 
 
 @every_release

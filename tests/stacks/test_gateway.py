@@ -48,7 +48,8 @@ def graph(
 
 
 def spec(found: Recorded, name: str) -> dict[str, Any]:
-    return found.one(name).inputs["spec"]
+    held: dict[str, Any] = found.one(name).inputs["spec"]
+    return held
 
 
 def test_nothing_of_it_is_there_unless_the_stack_file_asks() -> None:

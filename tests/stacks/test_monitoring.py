@@ -15,12 +15,14 @@ WATCHED = pytest.mark.parametrize("stack", ["fake", "dev", "prod"])
 
 
 def values(found: Deployed, release: str = "monitoring-stack-chart-release") -> dict[str, Any]:
-    return found.graph.one(release).inputs["values"]
+    given: dict[str, Any] = found.graph.one(release).inputs["values"]
+    return given
 
 
 def config(found: Deployed) -> dict[str, Any]:
     secret = found.graph.one("monitoring-stack-alertmanager-config")
-    return json.loads(secret.inputs["stringData"]["alertmanager.yaml"])
+    told: dict[str, Any] = json.loads(secret.inputs["stringData"]["alertmanager.yaml"])
+    return told
 
 
 def test_without_the_section_nothing_watches() -> None:

@@ -85,7 +85,8 @@ def inside() -> Recorded:
 
 
 def spec(found: Recorded, name: str) -> dict[str, Any]:
-    return found.one(name).inputs["spec"]
+    held: dict[str, Any] = found.one(name).inputs["spec"]
+    return held
 
 
 def arguments(found: Recorded) -> list[str]:

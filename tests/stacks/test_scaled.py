@@ -30,7 +30,8 @@ def deployed() -> Recorded:
 
 
 def spec(name: str) -> dict[str, Any]:
-    return deployed().one(name).inputs["spec"]
+    found: dict[str, Any] = deployed().one(name).inputs["spec"]
+    return found
 
 
 def test_the_graph_breaks_no_rule() -> None:

@@ -30,7 +30,8 @@ def deployed(registry: str = REGISTRY, *, keyless: bool = False) -> Recorded:
 
 
 def spec(graph: Recorded) -> dict[str, Any]:
-    return graph.one("signed-images-policy").inputs["spec"]
+    found: dict[str, Any] = graph.one("signed-images-policy").inputs["spec"]
+    return found
 
 
 def test_a_pod_and_a_gang_are_refused_without_the_signature() -> None:

@@ -85,7 +85,8 @@ def container(name: str) -> dict[str, Any]:
     """The first container of the pods of a resource."""
     spec = wired().one(name).inputs["spec"]
     template = spec["pytorchReplicaSpecs"]["Worker"]["template"] if "pytorchReplicaSpecs" in spec else spec["template"]
-    return template["spec"]["containers"][0]
+    found: dict[str, Any] = template["spec"]["containers"][0]
+    return found
 
 
 def test_pods_ask_for_what_is_planned() -> None:

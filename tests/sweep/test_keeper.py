@@ -242,7 +242,8 @@ def test_pools_sleep_at_night_and_wake_by_day(make: Any, cloud: Cloud) -> None:
 
     def wanted() -> int:
         group = eks.describe_nodegroup(clusterName="gpucluster-sleeps", nodegroupName="training")["nodegroup"]
-        return group["scalingConfig"]["desiredSize"]
+        size: int = group["scalingConfig"]["desiredSize"]
+        return size
 
     kept.until(-1.1)
     assert wanted() == 1

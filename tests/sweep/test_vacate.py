@@ -106,7 +106,8 @@ class Cluster:
         self.binary.chmod(0o700)
 
     def deleted(self) -> list[list[str]]:
-        return json.loads(self.file.read_text())["deleted"]
+        found: list[list[str]] = json.loads(self.file.read_text())["deleted"]
+        return found
 
 
 @pytest.fixture

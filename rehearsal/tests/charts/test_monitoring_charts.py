@@ -24,7 +24,8 @@ def one(objects: list[Object], kind: str, name: str = "") -> Object:
 
 
 def container(workload: Object, index: int = 0) -> Object:
-    return workload["spec"]["template"]["spec"]["containers"][index]
+    found: Object = workload["spec"]["template"]["spec"]["containers"][index]
+    return found
 
 
 def test_prometheus_is_what_the_values_say() -> None:

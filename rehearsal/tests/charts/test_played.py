@@ -24,7 +24,8 @@ with_inventories = pytest.mark.skipif(VENDORS is None, reason="no GPUCLUSTER_UPS
 
 def entries_of(inventory: str) -> list[Mapping[str, Any]]:
     assert VENDORS is not None
-    return json.loads((VENDORS / "rendered" / f"{inventory}.json").read_text())["objects"]
+    found: list[Mapping[str, Any]] = json.loads((VENDORS / "rendered" / f"{inventory}.json").read_text())["objects"]
+    return found
 
 
 def assert_equal(chart: PlayedChart, entries: list[Mapping[str, Any]]) -> None:

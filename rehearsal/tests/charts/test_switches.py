@@ -34,7 +34,8 @@ def server(**values: Any) -> Object:
 
 
 def container(workload: Object) -> Object:
-    return workload["spec"]["template"]["spec"]["containers"][0]
+    found: Object = workload["spec"]["template"]["spec"]["containers"][0]
+    return found
 
 
 def test_a_map_lies_over_the_defaults_and_null_takes_away() -> None:

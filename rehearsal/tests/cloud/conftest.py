@@ -49,7 +49,8 @@ class Cloud:
 
     def inventory(self) -> dict[str, list[str]]:
         """Ids by kind of what could be left behind."""
-        return self.call("GET", "inventory")
+        found: dict[str, list[str]] = self.call("GET", "inventory")
+        return found
 
 
 def start(folder: Path, *options: str) -> tuple[subprocess.Popen[bytes], Cloud]:

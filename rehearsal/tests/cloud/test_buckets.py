@@ -123,7 +123,8 @@ def test_a_file_system_with_a_dead_key_is_misconfigured_until_it_is_back(
     system = fsx.create_file_system(**order)["FileSystem"]["FileSystemId"]
 
     def shown() -> dict[str, Any]:
-        return fsx.describe_file_systems(FileSystemIds=[system])["FileSystems"][0]
+        found: dict[str, Any] = fsx.describe_file_systems(FileSystemIds=[system])["FileSystems"][0]
+        return found
 
     until(lambda: shown()["Lifecycle"] == "AVAILABLE")
     kms.disable_key(KeyId=key["KeyId"])

@@ -47,7 +47,8 @@ def hold(ec2: Any, three: None) -> Iterator[Callable[..., str]]:
 
 
 def described(ec2: Any, held: str) -> dict[str, Any]:
-    return ec2.describe_capacity_reservations(CapacityReservationIds=[held])["CapacityReservations"][0]
+    found: dict[str, Any] = ec2.describe_capacity_reservations(CapacityReservationIds=[held])["CapacityReservations"][0]
+    return found
 
 
 def launch(ec2: Any, subnet: str, count: int = 1, **more: Any) -> list[str]:

@@ -48,7 +48,8 @@ def interfaces(group: str, cards: int, kind: str = "efa-only") -> list[dict[str,
 def launch(ec2: Any, network: Network, **more: Any) -> dict[str, Any]:
     """One instance, launched as EKS' Auto Scaling groups do it."""
     request = {"MinCount": 1, "MaxCount": 1, "SubnetId": network.subnets[0], "TagSpecifications": NODE, **more}
-    return ec2.run_instances(**request)["Instances"][0]
+    instance: dict[str, Any] = ec2.run_instances(**request)["Instances"][0]
+    return instance
 
 
 def test_a_p5_gets_all_its_interfaces(ec2: Any, network: Network, group: str, template: Any) -> None:

@@ -42,7 +42,7 @@ def active(led_cloud: Cloud, cluster: str) -> str:
 
 def make_nodegroup(cloud: Cloud, network: Network) -> dict[str, Any]:
     """A node group of the cluster, as CreateNodegroup answers."""
-    return cloud.client("eks").create_nodegroup(
+    body: dict[str, Any] = cloud.client("eks").create_nodegroup(
         clusterName="led",
         nodegroupName="system",
         subnets=list(network.subnets),
@@ -50,6 +50,7 @@ def make_nodegroup(cloud: Cloud, network: Network) -> dict[str, Any]:
         instanceTypes=["m7i.large"],
         scalingConfig={"minSize": 1, "desiredSize": 1, "maxSize": 2},
     )["nodegroup"]
+    return body
 
 
 def test_a_cluster_waits_for_its_control_plane(led_cloud: Cloud, cluster: str, network: Network) -> None:

@@ -231,7 +231,10 @@ def _nat_state(ec2: Any, nat: str) -> str:
 
 
 def _tables(ec2: Any, network: Network) -> list[dict[str, Any]]:
-    return ec2.describe_route_tables(Filters=[{"Name": "vpc-id", "Values": [network.vpc]}])["RouteTables"]
+    found: list[dict[str, Any]] = ec2.describe_route_tables(Filters=[{"Name": "vpc-id", "Values": [network.vpc]}])[
+        "RouteTables"
+    ]
+    return found
 
 
 def test_an_interface_endpoint_needs_names_and_a_zone_for_each_subnet(ec2: Any, network: Network) -> None:

@@ -142,7 +142,8 @@ class Account:
             found = self.fsx.describe_file_systems(FileSystemIds=[made["FileSystemId"]])["FileSystems"][0]
             return found if found["Lifecycle"] == "AVAILABLE" else None
 
-        return until(available, 60, "the file system is available")
+        system: dict[str, Any] = until(available, 60, "the file system is available")
+        return system
 
     def reader(self, name: str, bucket: str, service_account: tuple[str, str], settled: bool = True) -> None:
         """A role that may read a bucket, by pod identity of a service account: if `settled`, its next pod has it."""

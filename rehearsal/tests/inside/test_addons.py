@@ -11,7 +11,8 @@ from rehearsal.eks.addons import Addons
 
 def pod(addon: str, kind: str, **values: Any) -> dict[str, Any]:
     made = [each for each in addonobjects.objects(addon, "v1", values) if each["kind"] == kind]
-    return made[0]["spec"]["template"]["spec"]
+    spec: dict[str, Any] = made[0]["spec"]["template"]["spec"]
+    return spec
 
 
 @pytest.mark.parametrize(

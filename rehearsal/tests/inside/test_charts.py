@@ -31,7 +31,8 @@ def rendered(chart: str, version: str, values: dict[str, Any], kind: str, name: 
 
 
 def pod_of(obj: dict[str, Any]) -> dict[str, Any]:
-    return obj["spec"]["template"]["spec"]
+    spec: dict[str, Any] = obj["spec"]["template"]["spec"]
+    return spec
 
 
 @pytest.fixture

@@ -133,7 +133,8 @@ def data_of(launch: Launch) -> dict[str, str]:
     """The files of the ConfigMap, to be changed."""
     found = launch.world.find("configmaps", "door")
     assert found is not None
-    return found["data"]
+    data: dict[str, str] = found["data"]
+    return data
 
 
 def following(launch: Launch) -> Launch:

@@ -77,7 +77,8 @@ def claims(issuer: Issuer, token: str) -> dict[str, Any]:
     numbers = (int.from_bytes(part(key[name]), "big") for name in ("e", "n"))
     public = rsa.RSAPublicNumbers(*numbers).public_key()
     public.verify(part(signature), f"{head}.{body}".encode(), padding.PKCS1v15(), hashes.SHA256())
-    return json.loads(part(body))
+    found: dict[str, Any] = json.loads(part(body))
+    return found
 
 
 def test_the_document_is_where_discovery_looks_and_names_its_issuer(issuer: Issuer) -> None:

@@ -117,7 +117,8 @@ class Pods:
 
 
 def ended(program: RealProcess) -> Exit:
-    return until(lambda: program.exited(0.0), SECONDS, "the process ends")
+    found: Exit = until(lambda: program.exited(0.0), SECONDS, "the process ends")
+    return found
 
 
 @pytest.fixture

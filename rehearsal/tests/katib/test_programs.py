@@ -146,7 +146,8 @@ def test_without_its_configuration_it_ends(tmp_path: Path, monkeypatch: pytest.M
 def asked(made: controller.Controller, path: str, obj: Object) -> Object:
     review = {"request": {"uid": "1", "namespace": "training", "object": obj}}
     answer = made._review(Request("POST", path, body=json.dumps(review).encode()))
-    return json.loads(answer.content)["response"]
+    found: Object = json.loads(answer.content)["response"]
+    return found
 
 
 def test_webhooks_fill_in_refuse_and_put_the_collector_into_pods(

@@ -121,7 +121,8 @@ class Engine:
         return {step["urn"].rpartition("::")[2]: step["op"] for step in steps if step["op"] != "same"}
 
     def state(self) -> dict[str, Any]:
-        return json.loads(self("stack", "export"))
+        exported: dict[str, Any] = json.loads(self("stack", "export"))
+        return exported
 
 
 @pytest.fixture(params=["stand-ins", "installed plugins"])

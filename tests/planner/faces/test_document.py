@@ -40,7 +40,8 @@ def reader(platform: str) -> TypeAdapter[Any]:
 
 def restored(data: dict[str, Any]) -> AwsPlan | MetalPlan:
     """The plan that a document describes. Raises pydantic's ValidationError, a ValueError, if it describes none."""
-    return reader(data[PLATFORM]).validate_json(json.dumps(data))
+    plan: AwsPlan | MetalPlan = reader(data[PLATFORM]).validate_json(json.dumps(data))
+    return plan
 
 
 COUNTS = st.integers(0, 300)

@@ -51,7 +51,8 @@ class Change:
 @cache
 def definitions() -> Mapping[str, Schema]:
     """The parts of the schema by name."""
-    return stack_file_schema()["$defs"]
+    parts: Mapping[str, Schema] = stack_file_schema()["$defs"]
+    return parts
 
 
 @cache

@@ -93,7 +93,8 @@ class Project:
     def outputs(self) -> dict[str, Any]:
         """The stack's outputs."""
         text = self.run("stack", "output", "--json")
-        return json.loads(text)
+        outputs: dict[str, Any] = json.loads(text)
+        return outputs
 
 
 @pytest.fixture

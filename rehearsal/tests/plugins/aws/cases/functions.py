@@ -16,7 +16,8 @@ def code(text: str) -> dict[str, Any]:
 
 def _role(world: World, service: str) -> str:
     made = world.make(w.ROLE, "role", {"name": w.name("role"), "assumeRolePolicy": w.trust(service)})
-    return made.outputs["arn"]
+    arn: str = made.outputs["arn"]
+    return arn
 
 
 def function(world: World) -> dict[str, Any]:
@@ -35,7 +36,8 @@ def function(world: World) -> dict[str, Any]:
 
 
 def _arn(world: World) -> str:
-    return world.make(w.FUNCTION, "function", function(world)).outputs["arn"]
+    arn: str = world.make(w.FUNCTION, "function", function(world)).outputs["arn"]
+    return arn
 
 
 def schedule(world: World) -> dict[str, Any]:
