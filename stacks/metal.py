@@ -90,7 +90,8 @@ def deploy_metal(plan: Plan, config: pulumi.Config) -> Platform:
     usable_tb = plan.storage.usable_tb if plan.storage else 0.0
     capacity_gib = max(1, int(usable_tb * GIB_PER_TB))
     key_id, key = config.require_secret("objectStoreKeyId"), config.require_secret("objectStoreKey")
-    ceph, known = None, connections(site, store)
+    known = connections(site, store)
+    ceph = None
     if site.ceph is not None:
         servers = storage_nodes(machines, control, network, hardware).nodes
         made = objects_of(site.ceph, key_id, key)

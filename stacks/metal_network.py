@@ -2,7 +2,7 @@
 
 What serves data is in its machine's own network, where no policy selects a pod: Ceph's daemons, the mounting side of
 its drivers, and what the cards' operator puts on nodes, all but what hands out pods' addresses. What is left asks, and
-nobody asks it: none of these operators has a web hook here.
+nobody but the API server asks it: none of these operators has a web hook here.
 
 Sources: rook/rook v1.20.6, pkg/operator/ceph (HostNetwork of each daemon, and of osd/provision_spec.go, whose pods are
 not in it), deploy/examples/networkpolicy.yaml, which opens the way out altogether, since addresses of a site's
@@ -16,7 +16,7 @@ k8snetworkplumbingwg/sriov-network-operator, bindata/manifests.
 from collections.abc import Sequence
 
 from components.platform.network_rules import DENY, NAMES, Flow, Reach, Rule
-from stacks.network import asks_api
+from stacks.network import asks_api, webhooks
 from stacks.platform import Connections
 
 HTTPS = 443
@@ -32,9 +32,12 @@ def ceph_rules(known: Connections, public_cidr: str | None) -> Sequence[Rule]:
 
 
 def cards_rules(known: Connections, registry: str | None) -> Sequence[Rule]:
-    """`registry`, HOST[:PORT][/PATH], has the drivers that the operator looks for; None: it looks for none."""
+    """`registry`, HOST[:PORT][/PATH], has the drivers that the operator looks for; None: it looks for none. The API
+    server may ask: the chart has a web hook for who turns it on.
+    """
+    rules = [DENY, NAMES, asks_api(known), webhooks(known)]
     if registry is None:
-        return [DENY, NAMES, asks_api(known)]
+        return rules
     port = int(registry.partition("/")[0].partition(":")[2] or HTTPS)
     asks = Flow(peers=[Reach(cidrs=["0.0.0.0/0"])], ports=sorted({HTTPS, port}))
-    return [DENY, NAMES, asks_api(known), Rule(name="asks-registry", egress=[asks])]
+    return [*rules, Rule(name="asks-registry", egress=[asks])]

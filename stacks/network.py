@@ -94,14 +94,14 @@ def network_rules(
                 *([_asked_from_outside()] if gateway else []),
                 Rule(name="jobs-ask-servers", pods=Pods(having=JOB_KEY), egress=[Flow(peers=[Pods()])]),
             ],
-            "gpu-operator": [DENY, NAMES, _scraped(), asks_api(known), _webhooks(known), _among_themselves()],
-            "volcano-system": [DENY, NAMES, _scraped(), asks_api(known), _webhooks(known)],
+            "gpu-operator": [DENY, NAMES, _scraped(), asks_api(known), webhooks(known), _among_themselves()],
+            "volcano-system": [DENY, NAMES, _scraped(), asks_api(known), webhooks(known)],
             "kubeflow": [
                 DENY,
                 NAMES,
                 _scraped(),
                 asks_api(known),
-                _webhooks(known),
+                webhooks(known),
                 _fetches(),
                 *katib.get("kubeflow", ()),
             ],
@@ -109,7 +109,7 @@ def network_rules(
                 DENY,
                 NAMES,
                 asks_api(known),
-                _webhooks(known),
+                webhooks(known),
                 _among_themselves(),
                 Rule(name="scrapes", egress=[Flow(peers=[Pods(namespace=None)]), _at(known.nodes)]),
                 Rule(name="tells", egress=[_at(each) for each in _outside(known, mail)]),
@@ -222,7 +222,7 @@ def _way_in(known: Connections, gateway: GatewayPlan) -> dict[str, list[Rule]]:
             NAMES,
             _scraped(),
             asks_api(known),
-            _webhooks(known),
+            webhooks(known),
             _among_themselves(),
             *([Rule(name="authority", egress=[_at(each) for each in authority])] if acme else []),
         ],
@@ -241,14 +241,14 @@ def _signature_rules(known: Connections, port: int) -> dict[str, list[Rule]]:
     """
     registry = Reach(cidrs=["0.0.0.0/0"], ports=sorted({443, port}))
     asks = Rule(name="asks-registry", egress=[_at(each) for each in (registry, *_platform(known))])
-    return {SIGNATURES: [DENY, NAMES, _scraped(), asks_api(known), _webhooks(known), asks]}
+    return {SIGNATURES: [DENY, NAMES, _scraped(), asks_api(known), webhooks(known), asks]}
 
 
 def asks_api(known: Connections) -> Rule:
     return Rule(name="asks-the-api", egress=[_at(known.api)])
 
 
-def _webhooks(known: Connections) -> Rule:
+def webhooks(known: Connections) -> Rule:
     """The API server asks webhooks and aggregated APIs from its own address, at a port of the pod's."""
     return Rule(name="asked-by-the-api", ingress=[Flow(peers=[Reach(cidrs=known.api.cidrs)])])
 

@@ -14,6 +14,8 @@ from components.metal.bundle import CONCERNS
 from planner.metal_types import MetalPlan
 from planner.plan import plan
 from planner.site import SitePlan
+from policy import RULES
+from policy.rule import violations
 from settings.load import from_sections
 from settings.presets import preset, preset_names
 from tests.graph.harness import Recorded
@@ -229,9 +231,9 @@ def test_the_cards_operator_asks_the_api_and_the_registry_of_drivers_it_looks_fo
     """It lists the tags of the drivers' images (Network Operator, pkg/docadriverimages) where it has any to install."""
     own = {**inventory("mid"), "driver": driver}
     mirror = {"registry": "mirror.example.com:5443/copies"}
-    network = Network(
-        run_program(config("mid", **{"gpucluster:inventory": own, "gpucluster:supply": mirror}), stack="mine")
-    )
+    graph = run_program(config("mid", **{"gpucluster:inventory": own, "gpucluster:supply": mirror}), stack="mine")
+    assert [str(each) for each in violations(graph, RULES) if "network-" in str(each)] == []
+    network = Network(graph)
     api, inside, public = (End(address=each) for each in (own["endpoint"], "198.18.9.9", "52.219.96.10"))
     pod = End(namespace="network-operator", labels={"app.kubernetes.io/name": "network-operator"})
     assert network.isolated(pod) == {"Ingress", "Egress"}
@@ -239,4 +241,5 @@ def test_the_cards_operator_asks_the_api_and_the_registry_of_drivers_it_looks_fo
     assert [network.passes(pod, *each) for each in ((inside, 5443), (public, 443))] == [driver == "container"] * 2
     assert not network.passes(pod, inside, 22)
     assert not network.passes(End(namespace="training", labels={"new": "pod"}), pod, 8080)
-    assert not network.passes(api, pod, 9443), "it has no web hook here"
+    assert network.passes(api, pod, 9443), "for who turns the chart's web hook on"
+    assert not network.passes(inside, pod, 9443)
