@@ -131,10 +131,12 @@ def _net_plugin(run: TrainingRun, catalogue: Catalogue) -> str:
 
 def _saving(run: TrainingRun, storage: StoragePlan | None) -> Saving | None:
     """As its storage is planned; as it is said where nobody knows what it saves, or where."""
+    if run.checkpoint is None:
+        return None
     stored = storage.runs.get(run.name) if storage else None
     if stored is not None and stored.io.saving is not None:
         return stored.io.saving
-    return saving(run.checkpoint, run.framework) if run.checkpoint else None
+    return saving(run.checkpoint, run.framework)
 
 
 def _tiers(run: TrainingRun, training: TrainingPlan, storage: StoragePlan) -> tuple[TierPlan, ...]:

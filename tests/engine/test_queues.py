@@ -282,3 +282,39 @@ def test_a_master_beside_an_elastic_policy_is_told_two_places_to_meet_kj02(kube:
     assert right["PET_RDZV_ENDPOINT"] == "workers-worker-0:23456"
     assert right["PET_RDZV_CONF"] == "join_timeout=900"
     assert "MASTER_ADDR" not in right
+
+
+def test_the_places_to_meet_that_somebody_writes_by_hand_are_overwritten_kj07(kube: Kube) -> None:
+    """The operator appends its own variables, and of two with one name a pod gets the last; an elastic run has none."""
+    wrong, elastic = job("by-hand", 2), job("elastic-by-hand", 3, elastic=2)
+    by_hand = [{"name": "MASTER_ADDR", "value": "10.0.0.9"}, {"name": "MASTER_PORT", "value": "29400"}]
+    for made in (wrong, elastic):
+        for each in made["spec"]["pytorchReplicaSpecs"].values():
+            spec = each["template"]["spec"]
+            each["template"]["spec"] = {**spec, "containers": [{**spec["containers"][0], "env": by_hand}]}
+        kube.create(made)
+    found = patiently(lambda: kube.get("v1", "Pod", "by-hand-worker-0", "default"), "its worker")
+    told = [each["value"] for each in found["spec"]["containers"][0]["env"] if each["name"] == "MASTER_ADDR"]
+    assert told == ["10.0.0.9", "by-hand-master-0"]
+    assert env(kube, "by-hand-worker-0")["MASTER_PORT"] == "23456"
+    of_elastic = env(kube, "elastic-by-hand-worker-0")
+    assert of_elastic["MASTER_ADDR"] == "10.0.0.9", "nobody's: ranks meet elsewhere"
+    assert of_elastic["PET_RDZV_ENDPOINT"] == "elastic-by-hand-worker-0:23456"
+
+
+def test_a_job_in_a_namespace_that_nobody_made_is_refused_kj20(kube: Kube) -> None:
+    wrong = job("lost", 2)
+    with pytest.raises(ApiError, match=r"namespaces .?.?training.?.? not found"):
+        kube.create({**wrong, "metadata": {**wrong["metadata"], "namespace": "training"}})
+
+
+def test_gpus_in_requests_alone_and_a_deployment_without_selector_are_refused_kj23(kube: Kube) -> None:
+    wrong = pod("detector", "detector")
+    container = {**wrong["spec"]["containers"][0], "resources": {"requests": {"nvidia.com/gpu": "1"}}}
+    with pytest.raises(ApiError, match="Limit must be set for non overcommitable resources"):
+        kube.create({**wrong, "spec": {**wrong["spec"], "containers": [container]}})
+    template = {"metadata": {"labels": {"app": "detector"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    meta = {"name": "private-detector", "namespace": "default"}
+    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta, "spec": {"template": template}}
+    with pytest.raises(ApiError, match=r"spec\.selector: Required value"):
+        kube.create(deployment)

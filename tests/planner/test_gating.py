@@ -43,10 +43,13 @@ def test_cards_are_measured_in_as_many_rounds_as_the_gates_time_holds() -> None:
     assert (pairs.program, pairs.warn, pairs.fail, pairs.latency_us) == ("ib_write_bw", 385, 360, 4.2)
     assert (pairs.rounds, pairs.all_rounds, pairs.seconds) == (7, 7, 84)
     assert "AzNHC" in pairs.source
+    copies = racks.measured["training"].copies
+    assert copies is not None
+    assert (copies.host, copies.peer) == (48, 335), "of H100 and H200"
     few = planned_metal({"training.gates": {"minutes": 5}}).measured["training"].pairs
     assert (few.rounds, few.all_rounds, few.seconds) == (6, 7, 72)
     shown = " ".join(printed(plan_text("metal", racks), 120).split())
-    assert "gate 3.8 minutes on 8 nodes, of 30 at most" in shown
+    assert "gate 4.8 minutes on 8 nodes, of 30 at most" in shown
     assert "ib_write_bw, pairs of nodes 7 rounds, each with every other, 1.4 minutes" in shown
 
 
