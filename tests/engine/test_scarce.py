@@ -1,14 +1,15 @@
 """A whole `up` where EC2 has no machine of one pool, and the account no quota for another: the end names both with the
-next step.
+next step, and when both have come the next `up` makes what is missing.
 
 The program is cut down to network, cluster and pools: what runs on them is no part of this.
 """
 
+import json
 from collections.abc import Iterator
 
 import pytest
 
-from .rehearsed import Rehearsed, rehearsed
+from .rehearsed import Rehearsed, operations, rehearsed, until
 from .trees import Tree
 
 pytestmark = pytest.mark.engine
@@ -78,3 +79,15 @@ def test_what_ec2_does_not_have_and_what_the_account_may_not_is_said_with_the_ne
     assert "request a higher one (Service Quotas, same region)" in said
     assert "pulumi up --replace" in said
     assert states(site) == {"system": "ACTIVE", "training": "CREATE_FAILED", "inference": "CREATE_FAILED"}
+
+
+def test_when_both_have_come_the_next_up_makes_the_groups_again_and_no_others(site: Rehearsed) -> None:
+    """As the remedy says; EKS never looks at a group again whose creation failed."""
+    order(site, machines=True, quota=True)
+    kept = json.loads(site.state_text())["checkpoint"]["latest"]["resources"]
+    urns = [each["urn"] for each in kept if each["urn"].endswith((f"::{SCARCE}", f"::{BEYOND}"))]
+    done = operations(site.up(*(word for each in urns for word in ("--replace", each))))
+    assert {name for _, _, name in done} == {SCARCE, BEYOND}
+    assert set(states(site).values()) == {"ACTIVE"}
+    until(lambda: len(site.kube.list("v1", "Node")) == 6, "all nodes")
+    site.assert_quiet()
