@@ -195,7 +195,8 @@ class NodePool(Component):
             self.child(
                 depends_on=list(args.after) or None,
                 ignore_changes=_left_alone(args),
-                delete_before_replace=bool(args.further_types) or None,
+                # EKS knows groups by name: where a replacement is asked for, Pulumi would make the new one first.
+                delete_before_replace=True,
                 custom_timeouts=pulumi.CustomTimeouts(create="40m", update="3h", delete="40m"),
             ),
         )
