@@ -235,8 +235,8 @@ def registry_elsewhere(draft: Draft) -> Iterator[Observation]:
     if pipelines is not None and pipelines.registry == "sagemaker":
         yield Observation(
             path="training.pipelines.registry",
-            sentence="SageMaker's model packages have no alias that only a better model gets, steps have no keys of AWS "
-            "to sign with, and racks have no SageMaker: no step would register the model",
+            sentence="SageMaker's model packages have no alias that only a better model gets, steps have no keys of "
+            "AWS to sign with, and racks have no SageMaker: no step would register the model",
             remedy="set registry to mlflow, and let a job of your own copy the champion's address and tags",
             subject="sagemaker",
         )
