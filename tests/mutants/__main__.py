@@ -22,7 +22,7 @@ import pytest
 
 from tests.mutants import reasons
 from tests.mutants.breaking import QUICKLY
-from tests.mutants.coverage import BrokenSuiteError, Noting, Ran, covered, imported
+from tests.mutants.coverage import BrokenSuiteError, Noting, Ran, covered, imported, module_of
 from tests.mutants.points import Mutant, files, mutants
 from tests.mutants.trial import Trial
 
@@ -84,7 +84,8 @@ class _Run:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         items = {item.nodeid: item for item in session.items if item.name.partition("[")[0] not in NOT_KILLERS}
         modules = {item.module.__name__ for item in items.values() if isinstance(item, pytest.Function)}
-        packages = {*self._program, *(name.partition(".")[0] for name in modules)}
+        names = {*modules, *map(module_of, self.traced)}
+        packages = {name.partition(".")[0] for name in names}
         try:
             known = covered(list(items.values()), self._root, self.traced, sorted(packages), self._cache, self._jobs)
         except (BrokenSuiteError, RuntimeError) as error:
@@ -153,7 +154,7 @@ class _Run:
 
 
 def _names(found: set[str]) -> set[str]:
-    return {each.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for each in found}
+    return {module_of(each) for each in found}
 
 
 def _covers(ran: Ran, mutant: Mutant, users: frozenset[str]) -> bool:

@@ -20,6 +20,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 from tests.mutants.change import Changer
+from tests.mutants.coverage import module_of
 from tests.mutants.points import CHANGED, Mutant
 
 QUICKLY = ("-p", "no:cacheprovider", "--capture=no", "--assert=plain", "--tb=native")
@@ -52,7 +53,7 @@ def fate(
     setattr(builtins, CHANGED, changer)
     mutant.apply()
     code = compile(tree, str(root / mutant.file), "exec", dont_inherit=True)
-    module = importlib.import_module(_module(mutant.file))
+    module = importlib.import_module(module_of(mutant.file))
     if not mutant.static and _exchange(module, code, mutant.function):
         killer = _first_failure(_within(patience, items))
     else:
@@ -60,10 +61,6 @@ def fate(
         items = sorted(items, key=lambda each: paths.index(each.path))
         killer = _first_failure_anew(code, root, mutant.file, items, packages, patience)
     return Fate(killer=killer, worked=bool(changer.worked))
-
-
-def _module(file: str) -> str:
-    return file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
 def _exchange(module: ModuleType, code: CodeType, function: str) -> bool:
@@ -156,7 +153,7 @@ def _first_failure_anew(
     ours: Callable[[str], bool] = lambda name: name.partition(".")[0] in packages and "mutants" not in name  # noqa: E731
     for name in [each for each in sys.modules if ours(each) or each == "conftest"]:
         del sys.modules[name]
-    sys.meta_path.insert(0, _Finder(_module(file), root / file, code))
+    sys.meta_path.insert(0, _Finder(module_of(file), root / file, code))
     first = _First(patience)
     words = ["-x", *QUICKLY, "--rootdir", str(root)]
     for _, of_file in itertools.groupby(items, lambda each: each.path):

@@ -12,6 +12,7 @@ import os
 import re
 import sys
 import time
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,9 @@ QUOTED = re.compile(r'"([^"\n]+)"')
 RAN = "__ran__"
 """Name of the builtin that is told which lines run."""
 Lines = dict[str, list[int]]
+_PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
+SCRIPTS = frozenset(tomllib.loads(_PYPROJECT.read_text())["tool"]["pytest"]["ini_options"]["pythonpath"])
+"""Directories whose files import each other by their names alone."""
 SECONDS = 1800
 """That a file of tests may take while each of its lines is noted."""
 
@@ -44,11 +48,23 @@ class Ran:
     lines: Lines
 
 
+def module_of(file: str) -> str:
+    """The module that a file of the program is imported as: by its own name alone where it is a script's, as on nodes
+    and in the account there is no package around it.
+    """
+    place = Path(file)
+    return (
+        place.stem
+        if os.fspath(place.parent) in SCRIPTS
+        else ".".join(place.with_suffix("").parts).removesuffix(".__init__")
+    )
+
+
 class Noting(importlib.abc.MetaPathFinder):
     """Has files below `root` imported so."""
 
     def __init__(self, root: Path, files: Sequence[str]) -> None:
-        self._paths = {file.removesuffix(".py").replace("/", "."): os.fspath(root / file) for file in files}
+        self._paths = {module_of(file): os.fspath(root / file) for file in files}
         setattr(builtins, RAN, lambda *_: None)
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:  # noqa: ARG002

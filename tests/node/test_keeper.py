@@ -149,3 +149,11 @@ def test_a_call_has_its_callers_clock() -> None:
     notice = {"Timestamp": "2026-11-23T18:00:00.000Z", "Subject": None, "Message": "..."}
     assert when({"Records": [{"Sns": notice}]}) == (END, "AWS Budgets: the budget is spent")
     assert when({"Records": [{"Sns": {**notice, "Subject": "AWS Budgets: lab"}}]})[1] == "AWS Budgets: lab"
+
+
+def test_each_day_of_the_week_is_that_day() -> None:
+    """The first is Monday, 23 November 2026."""
+    for number, day in enumerate(("mon", "tue", "wed", "thu", "fri", "sat", "sun")):
+        noons = [END.replace(day=23 + each, hour=12) for each in range(7)]
+        hours = OffHours(time_zone="UTC", days=(day,), start="08:00", end="20:00")
+        assert [each for each, noon in enumerate(noons) if not hours.asleep(noon)] == [number]
