@@ -81,8 +81,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 
 
 def test_a_lab_warns_ends_whole_and_leaves_an_empty_account(tmp_path: Path) -> None:
-    """Z15, without charts that its end does not ask about: who is warned, that nothing costs, that all is gone."""
-    with made(tmp_path, "lab-whole", monitoring=None, training={"runs": []}) as lab:
+    """Z15, without a run, which its end does not ask about: who is warned, that nothing costs, that all is gone."""
+    with made(tmp_path, "lab-whole", training={"runs": []}) as lab:
         lab.site.up().require()
         assert {"cluster", "instance", "NAT gateway", "file system"} <= {kind for kind, _ in lab.place.billed()}
         topic = lab.site.outputs()["hardware"]["keeperTopic"]
