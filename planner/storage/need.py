@@ -1,5 +1,6 @@
 """What a training run asks of storage. Sizes in decimal GB, rates in GB/s one way, times in seconds."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -72,13 +73,13 @@ def local_write_seconds(run: RunIo, node_write_gb_per_s: float) -> float:
     return run.checkpoint_gb / run.nodes / node_write_gb_per_s
 
 
-def shared_copy_seconds(run: RunIo, *, storage: float, node: float, hashing: float) -> float:
-    """Seconds from the nodes' disks to the file system, each node its part; 0.0 where nothing is copied, or no way is
-    known. The rates are GB/s, of the file system and of one node's network and hashes: copiers hash what they read.
+def shared_copy_seconds(run: RunIo, *, storage: float, node: float, hashing: float) -> int:
+    """Whole seconds from the nodes' disks to the file system, each node its part; 0 where nothing is copied, or no way
+    is known. The rates are GB/s, of the file system and of one node's network and hashes: copiers hash what they read.
     """
     reached = min(storage, run.nodes * min(node, hashing))
     copies = run.saving is not None and run.saving.local
-    return run.checkpoint_gb / reached if copies and reached else 0.0
+    return math.ceil(run.checkpoint_gb / reached) if copies and reached else 0
 
 
 def object_copy_seconds(size_gb: float, copier_gb_per_s: float) -> float:

@@ -117,7 +117,7 @@ def test_a_copy_that_fails_is_not_compared(tmp_path: Path) -> None:
 def test_the_rehearsal_finds_the_download_in_the_script() -> None:
     words = CLI.fetch("s3://models/llama", "/models/llama-1")
     script = checked(words, "/models/llama-1", source="s3://models/llama", sha256="ab" * 32)
-    assert s3sync.downloads(["sh", "-c", script]) == [s3sync.Copy("models", "llama", "/models/llama-1")]
+    assert s3sync.downloads(["sh", "-c", script]) == [s3sync.Copy("models", "llama/", "/models/llama-1")]
     assert s3sync.listings(["sh", "-c", script]) == []
 
 

@@ -449,12 +449,11 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
     "runs.*.saving.keep": lambda graph, run: int(told(graph, run)["CHECKPOINT_KEEP"]),
     "runs.*.saving.local": lambda graph, run: "CHECKPOINT_LOCAL_DIR" in told(graph, run),
     "runs.*.saving.objectStoreS": _backup,
-    "runs.*.saving.withinS": lambda graph, run: iter(
-        (
-            int(told(graph, run)["CHECKPOINT_WITHIN_SECONDS"]),
-            gang(graph, run)["terminationGracePeriodSeconds"] - 30,
-        )
+    "runs.*.saving.copyS": lambda graph, run: (
+        gang(graph, run)["terminationGracePeriodSeconds"] - 30 - int(told(graph, run)["CHECKPOINT_WITHIN_SECONDS"])
     ),
+    "runs.*.saving.lastS": lambda graph, run: gang(graph, run)["terminationGracePeriodSeconds"] - 30,
+    "runs.*.saving.withinS": lambda graph, run: int(told(graph, run)["CHECKPOINT_WITHIN_SECONDS"]),
     "services.*.adapters.*.copySeconds": _adapter_copy,
     "services.*.chunkedPrefill": lambda graph, service: _on(graph, service, "chunked-prefill"),
     "services.*.copySeconds": lambda graph, service: int(

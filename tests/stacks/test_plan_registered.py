@@ -54,6 +54,7 @@ def _everything() -> dict[str, Any]:
     config["gpucluster:scheduling"]["queues"][0] |= {"gpus": 16, "reclaimable": False}
     config["gpucluster:training"]["runs"][0] |= {
         "framework": "fsdp2",
+        "sharding": "fsdp",
         "tokensBillion": 2,
         "profile": {"fromStep": 12, "toStep": 15},
         "loaderWorkers": 7,

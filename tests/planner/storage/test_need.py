@@ -231,8 +231,8 @@ def test_the_smallest_size_that_is_fast_enough(rate: float, tier: int | None, ef
     ("storage", "node", "seconds"),
     [
         (10.0, 5.0, 90.0),
-        (10.0, 2.0, 112.5),
-        (100.0, 50.0, 56.25),
+        (10.0, 2.0, 113),
+        (100.0, 50.0, 57),
         (0.0, 5.0, 0.0),
     ],
 )
