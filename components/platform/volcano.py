@@ -23,6 +23,14 @@ after the other: the first of a gang would go where the rest has no room (volcan
 pkg/scheduler/plugins/network-topology-aware, batchNodeOrderFnForNormalPods)."""
 
 
+EVERY_NODE = "--percentage-nodes-to-find=100"
+"""By itself the scheduler looks at 100 nodes or about half of all for each pod (volcano v1.14.1,
+pkg/scheduler/util/scheduler_helper.go, CalculateNumOfFeasibleNodesToFind), at others for the next. A gang that takes
+the nodes of another one must find each of them in one round: among 256 nodes one waited without end."""
+_THREADS = 20
+"""The chart's own default of `scheduler_node_worker_threads`."""
+
+
 def scheduler_config(*, near: bool = False) -> str:
     """The scheduler's configuration. Bin packing counts GPUs above all, so that whole nodes stay free for gangs. Where
     there are HyperNodes (`near`), gangs may ask for a part of the fabric.
@@ -56,8 +64,15 @@ def scheduler_config(*, near: bool = False) -> str:
 
 
 def volcano_values(version: str, *, near: bool = False) -> dict[str, Any]:
-    """Values of the `volcano` chart of `version`. The images are named, since the chart's own tag can move."""
+    """Values of the `volcano` chart of `version`. The images are named, since the chart's own tag can move.
+
+    Charts before 1.14.2 have no value for `EVERY_NODE` (volcano pull request 5254): it stands as a further line of the
+    value before it in the scheduler's arguments, as deep as those (templates/scheduler.yaml).
+    """
     return {
         "basic": {"image_tag_version": f"v{version.removeprefix('v')}", "image_pull_policy": "IfNotPresent"},
-        "custom": {"scheduler_config_override": scheduler_config(near=near)},
+        "custom": {
+            "scheduler_config_override": scheduler_config(near=near),
+            "scheduler_node_worker_threads": f"{_THREADS}\n            - {EVERY_NODE}",
+        },
     }

@@ -13,7 +13,7 @@ import yaml
 
 from components.platform.hyper_nodes import LEAF_KEY, HyperNodeSpec
 from components.platform.training_operator import FLAGS
-from components.platform.volcano import scheduler_config
+from components.platform.volcano import EVERY_NODE, scheduler_config
 from components.training.pod import RUN_KEY, affinity
 from rehearsal.cluster import ControlPlane
 from rehearsal.keys import Account, Keys
@@ -66,7 +66,7 @@ def scheduled(
         until(lambda: made.get(*account), "the account that pods have by themselves")
         configuration = home / "scheduler.conf"
         configuration.write_text(scheduler_config(near=near))
-        words = [f"--scheduler-conf={configuration}", f"--cache-dump-dir={home}", "--leader-elect=false"]
+        words = [f"--scheduler-conf={configuration}", f"--cache-dump-dir={home}", "--leader-elect=false", EVERY_NODE]
         scheduler = [str(tools["vc-scheduler"]), *words, *at("healthz-address", "listen-address")]
         manager = [
             str(tools["training-operator.v1"]),

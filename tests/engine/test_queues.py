@@ -11,11 +11,15 @@ from typing import Any
 
 import pytest
 
+from catalogue.versions import VOLCANO
 from components.kubeflow.experiment import Experiment
 from components.platform.priorities import PRIORITIES
 from components.platform.training_operator import CERTIFICATE
+from components.platform.volcano import EVERY_NODE, volcano_values
 from components.training.job import TrainingJob
 from components.training.pod import RUN_KEY
+from rehearsal.charts.chart import Order
+from rehearsal.charts.sources import find
 from rehearsal.images.katib.experiments import trial_of
 from rehearsal.kube.client import ApiError, Kube
 from tests.components.samples import built
@@ -87,6 +91,16 @@ def busy(kube: Kube, count: int, first: int = 0, priority: str = "inference") ->
         made = pod(name, "served", priorityClassName=priority, **spec)
         del made["metadata"]["annotations"]
         kube.create(made)
+
+
+def test_the_chart_tells_the_scheduler_to_look_at_every_node() -> None:
+    order = Order("volcano", "volcano-system", volcano_values(VOLCANO.version), "1.36.3", frozenset())
+    made = find("volcano", VOLCANO.version).render(order)
+    (scheduler,) = [
+        each for each in made if (each["kind"], each["metadata"]["name"]) == ("Deployment", "volcano-scheduler")
+    ]
+    args = scheduler["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert args[args.index("--node-worker-threads=20") + 1] == EVERY_NODE
 
 
 def test_a_gang_of_32_starts_whole_or_not_at_all_m02(kube: Kube) -> None:
@@ -161,7 +175,8 @@ def trial(name: str, nodes: int) -> dict[str, Any]:
 
 
 def bare(run: str, spec: Mapping[str, Any]) -> dict[str, Any]:
-    template = pod("any", run)["spec"]
+    first = spec["runPolicy"]["schedulingPolicy"].get("priorityClass")
+    template = pod("any", run, **({"priorityClassName": first} if first else {}))["spec"]
     for each in spec["pytorchReplicaSpecs"].values():
         each["template"] = {"metadata": {"labels": {RUN_KEY: run}}, "spec": template}
     return {"apiVersion": JOB[0], "kind": JOB[1], "metadata": {"name": run, "namespace": "default"}, "spec": spec}
@@ -218,6 +233,38 @@ def test_a_trial_keeps_what_its_own_queue_deserves_while_there_are_gpus_elsewher
 def uids(kube: Kube, run: str) -> set[str]:
     found = kube.list("v1", "Pod", "default", label_selector=f"{RUN_KEY}={run}")
     return {each["metadata"]["uid"] for each in found}
+
+
+def test_a_run_of_fixed_size_that_is_preempted_comes_back_as_the_same_pods_s07(kube: Kube) -> None:
+    """A gang of higher priority takes its nodes; when that has gone the operator's new pods have nodes again, all of
+    them, and each is as it was: rank, directories and variables, by which it resumes (tests/node/test_saves.py).
+    """
+    busy(kube, NODES - 4)
+    kube.create(job("low", 4, priority="experiments"))
+    patiently(lambda: len(places(kube, "low")) == 4, "the run to have nodes")
+    say(kube, held(kube, "low"))
+    patiently(lambda: "Running" in conditions(kube, "low"), "the operator to see it run")
+    before = {each["metadata"]["name"]: each for each in held(kube, "low")}
+    gang(kube, "high", 4, queue="training")
+    patiently(lambda: len(places(kube, "high")) == 4, "the gang to take the nodes")
+
+    def again() -> dict[str, dict[str, Any]]:
+        found = kube.list("v1", "Pod", "default", label_selector=f"{RUN_KEY}=low")
+        uids = {each["metadata"]["uid"] for each in before.values()}
+        return {each["metadata"]["name"]: each for each in found if each["metadata"]["uid"] not in uids}
+
+    patiently(lambda: set(again()) == set(before), "the operator to make the pods again")
+    assert places(kube, "low") == []
+    assert "Failed" not in conditions(kube, "low")
+    for each in kube.list("v1", "Pod", "default", label_selector=f"{RUN_KEY}=high"):
+        kube.delete(each)
+    kube.delete(kube.get("scheduling.volcano.sh/v1beta1", "PodGroup", "high", "default") or {})
+    patiently(lambda: len(set(places(kube, "low"))) == 4, "the run to have nodes again")
+    for name, pod_again in again().items():
+        (container,), (first,) = pod_again["spec"]["containers"], before[name]["spec"]["containers"]
+        assert (container["env"], container["resources"]) == (first["env"], first["resources"])
+    say(kube, held(kube, "low"))
+    patiently(lambda: "Running" in conditions(kube, "low"), "the operator to see it run again")
 
 
 def test_an_elastic_run_below_its_fewest_nodes_waits_and_then_ends_and_leaves_nothing_t04(kube: Kube) -> None:

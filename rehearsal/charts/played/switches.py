@@ -113,14 +113,17 @@ def extend(on: On, name: str) -> Effect:
 
 
 def flag(on: On, name: str) -> Effect:
-    """The value becomes that of a flag among a container's arguments; without a value the flag is left out."""
+    """The value becomes that of a flag among a container's arguments; without a value the flag is left out. Templates
+    are texts: further lines of the value that begin as items do are arguments too.
+    """
 
     def change(place: Object, value: Any) -> None:
-        word = f"{name}={str(value).lower() if isinstance(value, bool) else value}"
+        first, *more = (str(value).lower() if isinstance(value, bool) else str(value)).split("\n")
+        words = [f"{name}={first}", *(each.strip().removeprefix("- ") for each in more)]
         names = [each.partition("=")[0] for each in place["args"]]
         at = names.index(name) if name in names else 1
         rest = [each for each, its in zip(place["args"], names, strict=True) if its != name]
-        place["args"] = rest if value in (None, "") else [*rest[:at], word, *rest[at:]]
+        place["args"] = rest if value in (None, "") else [*rest[:at], *words, *rest[at:]]
 
     return _each(on, change)
 

@@ -97,9 +97,11 @@ def test_volcanos_images_have_a_registry_a_path_and_a_tag() -> None:
 
 def test_flags_are_replaced_added_and_left_out() -> None:
     custom = {"scheduler_kube_api_qps": 7, "scheduler_feature_gates": "A=true", "scheduler_schedule_period": None}
+    custom["scheduler_node_worker_threads"] = "9\n            - --one-more=1"
     args = container(one("volcano", "Deployment", "volcano-scheduler", {"custom": custom}))["args"]
     assert "--kube-api-qps=7" in args
     assert "--feature-gates=A=true" in args
+    assert args[args.index("--node-worker-threads=9") + 1] == "--one-more=1"
     assert not [each for each in args if each.startswith(("--kube-api-qps=2000", "--schedule-period"))]
     assert (args[0], args[-1]) == ("--logtostderr", "2>&1")
 
