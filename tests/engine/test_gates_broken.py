@@ -45,6 +45,7 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Rehearsed
     plain = {key: value for key, value in run.items() if key not in LEFT_OUT}
     told = {key: value for key, value in run.items() if key != "dataset"} | {
         "framework": "fsdp2",
+        "sharding": "fsdp",
         "loaderWorkers": 4,
     }
     runs = [told, {**plain, "name": BARE, "pool": BARE, "image": PLUGINLESS, "script": ["-m", "trainer"]}]

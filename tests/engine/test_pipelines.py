@@ -43,6 +43,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsed]:
     for path, value in {
         "training.runs[0].nodes": 1,
         "training.runs[0].framework": "reference",
+        "training.runs[0].sharding": "fsdp",
         "training.runs[0].script": [],
         "training.runs[0].method": "full",
         "training.runs[0].model": "llama-3.2-1b",

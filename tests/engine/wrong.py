@@ -24,7 +24,7 @@ POOLS = (
     ("empty", "g6.xlarge", 1),
     ("pair", "g6.xlarge", 2),
 )
-LEFT_OUT = {"model", "method", "recompute", "dataset"}
+LEFT_OUT = {"model", "method", "sharding", "recompute", "dataset"}
 """What the dev stack's run says of its model, which would not fit the small GPUs here, and of data to wait for."""
 RUNS = {
     "plain": "training",
