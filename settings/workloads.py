@@ -248,7 +248,7 @@ class TrainingRun(Section):
     def _keys_about_a_model_have_one(self) -> Self:
         lost = [alias for name, alias in _ABOUT_THE_MODEL.items() if name in self.model_fields_set]
         if self.model is None and lost:
-            raise SectionError([(("model",), f"is missing, and {', '.join(lost)} depend on it; name it")])
+            raise SectionError([(("model",), f"is missing and needed by {', '.join(lost)}; name it")])
         return self
 
     @model_validator(mode="after")

@@ -6,31 +6,19 @@ from collections.abc import Iterator
 
 import pytest
 
+from .cutdown import cut_down
 from .rehearsed import Rehearsed, operations, rehearsed, until
 from .trees import Tree
 
 pytestmark = pytest.mark.engine
 
-WHOLE = "    export(deploy(planned, loaded.config))\n"
 ALONE = """\
-    provider = aws_provider(planned.deployment, planned.ownership)
-    through = pulumi.ResourceOptions(providers=[provider])
-    fabric, kube = Fabric("fabric", through), KubePlatform("kube-platform", through)
-    account = ask_account(planned, provider)
-    base = ground(planned, account, key(planned, account, fabric), fabric, after=None)
-    cluster = Cluster("cluster", _cluster_args(planned, base, stands=False), pulumi.ResourceOptions(parent=kube))
     lustre(planned, base.keys, _storage_place(base, cluster), through)
     Namespace("first", opts=pulumi.ResourceOptions(provider=kubernetes_provider(cluster, kube)))
 """
 IMPORTS = """
 from pulumi_kubernetes.core.v1 import Namespace
-
-from components.aws.cluster import Cluster
-from components.layers import Fabric, KubePlatform
-from stacks.aws import _cluster_args, _storage_place
-from stacks.aws_ground import ask_account, ground, key
 from stacks.aws_storage import lustre
-from stacks.providers import aws_provider, kubernetes_provider
 """
 FAST = {"deploymentType": "PERSISTENT_2", "capacityGib": 4800, "throughputMbpsPerTib": 1000, "efa": True}
 LOGS = "/aws/eks/gpucluster-dev/cluster"
@@ -45,8 +33,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsed]:
     """The program cut down to its control plane, on a private endpoint that is asked from inside the VPC."""
     directory = tmp_path_factory.mktemp("alone")
     tree = Tree.copy(directory / "tree")
-    tree.edit("__main__.py", WHOLE, ALONE)
-    tree.edit("__main__.py", "\n\ndef main()", f"{IMPORTS}\n\ndef main()")
+    cut_down(tree, ALONE, IMPORTS)
     tree.edit("Pulumi.dev.yaml", "publicAccessCidrs: [203.0.113.0/24]", "access: {via: inside}")
     tree.stack("dev").set("gpucluster:storage.lustre", FAST).set("gpucluster:budget.maxHourlyUsd", 40)
     with rehearsed("alone", tree, directory / "state") as opened:

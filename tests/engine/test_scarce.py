@@ -9,31 +9,20 @@ from collections.abc import Iterator
 
 import pytest
 
+from .cutdown import cut_down
 from .rehearsed import Rehearsed, operations, rehearsed, until
 from .trees import Tree
 
 pytestmark = pytest.mark.engine
 
-WHOLE = "    export(deploy(planned, loaded.config))\n"
 NODES = """\
-    provider = aws_provider(planned.deployment, planned.ownership)
-    through = pulumi.ResourceOptions(providers=[provider])
-    fabric, kube = Fabric("fabric", through), KubePlatform("kube-platform", through)
     hardware = HardwarePool("hardware", through)
-    account = ask_account(planned, provider)
-    base = ground(planned, account, key(planned, account, fabric), fabric, after=None)
-    cluster = Cluster("cluster", _cluster_args(planned, base, stands=False), pulumi.ResourceOptions(parent=kube))
     daemons = _addons("node-addons", node_addons(apart=False, prefixes=False), cluster, base, kube, base.endpoints)
     node_pools(planned, base, cluster, hardware, [], after=[daemons.installed["vpc-cni"]])
 """
 IMPORTS = """
 from components.aws.addons import node_addons
-from components.aws.cluster import Cluster
-from components.layers import Fabric, HardwarePool, KubePlatform
-from stacks.aws import _addons, _cluster_args
-from stacks.aws_ground import ask_account, ground, key
 from stacks.aws_pools import node_pools
-from stacks.providers import aws_provider
 """
 SCARCE, BEYOND = "pool-training-nodes", "pool-inference-nodes"
 QUOTA = "ec2/L-DB2E81BA"
@@ -44,8 +33,7 @@ QUOTA = "ec2/L-DB2E81BA"
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsed]:
     directory = tmp_path_factory.mktemp("scarce")
     tree = Tree.copy(directory / "tree")
-    tree.edit("__main__.py", WHOLE, NODES)
-    tree.edit("__main__.py", "\n\ndef main()", f"{IMPORTS}\n\ndef main()")
+    cut_down(tree, NODES, IMPORTS)
     with rehearsed("scarce", tree, directory / "state") as opened:
         yield opened
 
