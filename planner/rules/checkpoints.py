@@ -41,7 +41,7 @@ def checkpoint_write(draft: Draft, run: RunStorage, saving: Saving, storage: Sto
         sentence=f"a checkpoint of {run.io.checkpoint_gb:.0f} GB {pace} in {seconds:g} s takes {asked:.1f} GB/s, "
         f"and {_bottleneck(run, storage)} {there:.1f} GB/s, where it would take "
         f"{run.io.checkpoint_gb / there:.0f} s",
-        remedy=_more_write(draft, saving, storage, asked),
+        remedy=_more_write(draft, run, saving, storage, asked),
         subject=run.io.name,
         inputs={
             "checkpoint": f"{run.io.checkpoint_gb:.1f} GB",
@@ -212,8 +212,8 @@ def _faster(draft: AwsDraft, asked: float) -> Iterator[tuple[float, str]]:
             return
 
 
-def _more_write(draft: Draft, saving: Saving, storage: StoragePlan, asked: float) -> str:
-    if isinstance(draft, AwsDraft) and storage.write_gb_per_s < asked:
+def _more_write(draft: Draft, run: RunStorage, saving: Saving, storage: StoragePlan, asked: float) -> str:
+    if isinstance(draft, AwsDraft) and storage.write_gb_per_s < asked <= run.nodes_gb_per_s:
         ways = [f"set {change} (+{more:,.2f} USD an hour)" for more, change in sorted(_faster(draft, asked))]
         return " or ".join([*ways, "allow more seconds"])
     where = "" if saving.local else ", or set checkpoint.local"

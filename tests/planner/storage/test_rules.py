@@ -225,6 +225,14 @@ def test_remedy_names_the_capacity() -> None:
     assert finding.path == "gpucluster:training.runs[0].checkpoint.withinSeconds"
 
 
+def test_no_capacity_is_named_that_the_nodes_ports_cannot_use() -> None:
+    """ST18: no file system is large enough for what the nodes' own ports do not carry."""
+    run = {"model": "llama-3-70b", "checkpoint": {**CHECKPOINT, "withinSeconds": 0.2}}
+    changes = {f"training.runs.0.{key}": value for key, value in run.items()}
+    (finding,) = (seen for seen in planned("prod", changes).findings if seen.rule == "checkpoint-write")
+    assert finding.remedy.startswith("allow more seconds, or set checkpoint.local")
+
+
 def test_local_checkpoints_must_be_gone_before_the_next() -> None:
     """ST02: 988 GB in 5 minutes take 3.3 GB/s of a file system that writes 2.3, though training never waits for it."""
     changes = {
