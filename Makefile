@@ -238,7 +238,7 @@ policy/pack/.venv/.installed: policy/pack/requirements.txt | setup
 
 lock: setup ## compile the hashed requirement files from their .in files
 	@for name in requirements requirements-dev rehearsal/toolchain/go-requirements policy/pack/requirements \
-	    rehearsal/toolchain/pythons/mlflow tests/partners/kfp; do \
+	    rehearsal/toolchain/pythons/mlflow rehearsal/toolchain/pythons/katib tests/partners/kfp; do \
 	  $(VENV)/uv pip compile --quiet --python-version 3.11 --universal --generate-hashes --no-emit-index-url --no-header \
 	    "$$name.in" --output-file "$$name.txt"; \
 	done

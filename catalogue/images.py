@@ -31,7 +31,6 @@ from catalogue.versions import (
     NGINX_IMAGE,
     OAUTH2_PROXY_IMAGE,
     PIPELINES_IMAGES,
-    PIPELINES_MYSQL_IMAGE,
     POSTGRES_IMAGE,
     PYTHON_IMAGE,
     TRAINING_OPERATOR_IMAGE,
@@ -52,14 +51,14 @@ PLATFORM_IMAGES = (
 )
 """Images that the program names itself, whatever the stack file says."""
 
-EXPERIMENT_IMAGES = (MYSQL_IMAGE, *KATIB_IMAGES.values())
+EXPERIMENT_IMAGES = (POSTGRES_IMAGE, *KATIB_IMAGES.values())
 """Images that the program names itself where there are experiments."""
 
 MPI_IMAGES = (MPI_OPERATOR_IMAGE,)
 """Images that the program names itself where MPI starts runs."""
 TRACKING_IMAGES = (MLFLOW_IMAGE, POSTGRES_IMAGE)
 """Images that the program names itself where runs are tracked in the cluster."""
-PIPELINE_IMAGES = (PIPELINES_MYSQL_IMAGE, METADATA_IMAGE, *PIPELINES_IMAGES.values(), *ARGO_IMAGES.values())
+PIPELINE_IMAGES = (MYSQL_IMAGE, METADATA_IMAGE, *PIPELINES_IMAGES.values(), *ARGO_IMAGES.values())
 """Images that the program names itself where there are Kubeflow Pipelines."""
 PEOPLE_IMAGES = (OAUTH2_PROXY_IMAGE,)
 """Images that the program names itself where people sign in to pages."""

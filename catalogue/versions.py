@@ -175,10 +175,6 @@ KATIB_IMAGES = {
 }
 """Of its manifests (manifests/v1beta1/installs/katib-standalone), without those for neural architecture search."""
 
-# renovate: datasource=docker depName=public.ecr.aws/docker/library/mysql
-MYSQL_IMAGE = "public.ecr.aws/docker/library/mysql:8.0.29"
-"""What Katib's own manifests name and are tested with (manifests/v1beta1/components/mysql/mysql.yaml)."""
-
 # renovate: datasource=github-releases depName=kubeflow/pipelines
 PIPELINES = "2.17.0"
 PIPELINES_IMAGES = {
@@ -205,7 +201,7 @@ ARGO_IMAGES = {name: f"quay.io/argoproj/{name}:{ARGO}" for name in ("workflow-co
 """The release that Kubeflow Pipelines is built with (manifests/kustomize/third-party/argo/base)."""
 
 # renovate: datasource=docker depName=public.ecr.aws/docker/library/mysql
-PIPELINES_MYSQL_IMAGE = "public.ecr.aws/docker/library/mysql:8.4"
+MYSQL_IMAGE = "public.ecr.aws/docker/library/mysql:8.4"
 """What the manifests of Kubeflow Pipelines name (manifests/kustomize/third-party/mysql/base)."""
 
 # renovate: datasource=docker depName=ghcr.io/mlflow/mlflow

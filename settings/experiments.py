@@ -197,7 +197,7 @@ class Experiment(Section):
 
 
 class TrialDatabase(Section):
-    """Database of trial metrics: MySQL on a volume of the cluster."""
+    """Database of trial metrics: PostgreSQL on a volume of the cluster."""
 
     secret: Annotated[SecretKey, Field(description="the secret of this file that holds its password")] = TRIAL_DATABASE
     gib: Annotated[int, Field(ge=1, le=16_384)] = 10

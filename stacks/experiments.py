@@ -31,7 +31,7 @@ def deploy_experiments(
         return {}
     katib = KatibArgs(
         images={name: plan.supply.image(image) for name, image in versions.KATIB_IMAGES.items()},
-        database_image=plan.supply.image(versions.MYSQL_IMAGE),
+        database_image=plan.supply.image(versions.POSTGRES_IMAGE),
         namespace=services.namespaces["kubeflow"],
         trials=services.namespaces["training"],
         password=config.require_secret(database.secret),

@@ -49,7 +49,7 @@ def deploy_pipelines(
         PipelinesArgs(
             images={name: plan.supply.image(image) for name, image in {**kfp, **argo}.items()},
             metadata_image=plan.supply.image(versions.METADATA_IMAGE),
-            database_image=plan.supply.image(versions.PIPELINES_MYSQL_IMAGE),
+            database_image=plan.supply.image(versions.MYSQL_IMAGE),
             namespace=namespace,
             jobs=services.namespaces["training"],
             password=config.require_secret(wanted.secret),

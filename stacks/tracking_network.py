@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from components.platform.network_rules import JOB_KEY, Flow, Pods, Reach, Rule, internet
+from components.platform.postgresql import PORT as DATABASE_PORT
 from components.tracking.database import DATABASE
-from components.tracking.database import PORT as DATABASE_PORT
 from components.tracking.mlflow import NAMESPACE, PORT, SERVER
 from components.training.pod import RUN_KEY
 from planner.mlops import TrackingPlan

@@ -30,7 +30,7 @@ _CERTIFICATES, _USER = "/tmp/cert", 1000  # noqa: S108 - the controller's own (p
 
 @dataclass(frozen=True, kw_only=True)
 class KatibArgs:
-    """`images` go by the vendor's names (katib-controller), `database_image` is MySQL. Trials are of the namespace
+    """`images` go by the vendor's names (katib-controller), `database_image` is PostgreSQL. Trials are of the namespace
     `trials`. `room` is what the collector of metrics may take in a trial's pod. `operator` accepts PyTorchJobs: the
     controller looks for that kind once, when it starts.
     """

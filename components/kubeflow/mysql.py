@@ -1,4 +1,4 @@
-"""MySQL on a volume of the cluster: what Katib and Kubeflow Pipelines keep, each in a server of its own."""
+"""MySQL on a volume of the cluster: what Kubeflow Pipelines keep."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from components.platform.servers import DATABASE_USER, data_claim, database, ser
 
 PORT, KEY = 3306, "MYSQL_ROOT_PASSWORD"
 _DIRECTORY = "/var/lib/mysql"
-"""Of the image (docker-library/mysql, 8.0/Dockerfile.debian, 8.4/Dockerfile.oracle)."""
+"""Of the image (docker-library/mysql, 8.4/Dockerfile.oracle)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MysqlArgs:
     """The server `name` with a volume of `gib` of the class `storage_class`; `password` is that of its root, who is the
-    client's user. `port` is the port's name, `made` the database that it makes by itself, `options` are mysqld's.
+    client's user. `port` is the port's name, `options` are mysqld's.
     """
 
     name: str
@@ -30,7 +30,6 @@ class MysqlArgs:
     storage_class: pulumi.Input[str]
     gib: int
     image: str
-    made: str | None = None
     options: Sequence[str] = ()
 
 
@@ -66,12 +65,11 @@ def _container(args: MysqlArgs, secret: k8s.core.v1.Secret) -> k8s.core.v1.Conta
     # On TCP: while it makes its files MySQL answers on its socket alone. A refused user is an answer, too.
     asked = core.ExecActionArgs(command=["mysqladmin", "ping", "--host=127.0.0.1"])
     ping = core.ProbeArgs(exec_=asked, period_seconds=5, timeout_seconds=5, failure_threshold=10)
-    made = [core.EnvVarArgs(name="MYSQL_DATABASE", value=args.made)] if args.made else []
     return core.ContainerArgs(
         name=args.name,
         image=args.image,
         args=["--datadir", f"{_DIRECTORY}/datadir", *args.options],
-        env=[password_of(KEY, secret), *made],
+        env=[password_of(KEY, secret)],
         ports=[core.ContainerPortArgs(name=args.port, container_port=PORT)],
         termination_message_policy="FallbackToLogsOnError",
         readiness_probe=ping,

@@ -1,4 +1,4 @@
-"""MySQL with the metrics of trials, and the service of Katib's that alone speaks with it.
+"""PostgreSQL with the metrics of trials, and the service of Katib's that alone speaks with it.
 
 What an experiment came to stands in its own status; the database has the single values behind it, which early stopping
 and the trials that still run need.
@@ -10,13 +10,15 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
-from components.kubeflow.mysql import PORT, MysqlArgs, mysql, password_of
 from components.platform.confinement import confined
+from components.platform.postgresql import PORT, PostgresArgs, password_of, postgres
 from components.platform.servers import service_of
 
 COMPONENT = "katib.kubeflow.org/component"
-DATABASE, MANAGER = {COMPONENT: "mysql"}, {COMPONENT: "db-manager"}
-DATABASE_NAME, MANAGER_NAME, SECRET = "katib-mysql", "katib-db-manager", "katib-mysql-secrets"
+DATABASE, MANAGER = {COMPONENT: "postgres"}, {COMPONENT: "db-manager"}
+DATABASE_NAME, MANAGER_NAME, SECRET = "katib-postgres", "katib-db-manager", "katib-postgres-secrets"
+USER = "katib"
+"""Names of the vendor's set with PostgreSQL (manifests/v1beta1/components/postgres)."""
 DATABASE_PORT, MANAGER_PORT = PORT, 6789
 _KATIB_USER = 1000
 """The image's own user (cmd/db-manager/v1beta1)."""
@@ -24,7 +26,7 @@ _KATIB_USER = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class TrialDatabaseArgs:
-    """A volume of `gib` of the class `storage_class`; `password` is that of MySQL's root, who is Katib's user."""
+    """A volume of `gib` of the class `storage_class`; `password` is that of the database's user."""
 
     namespace: pulumi.Input[str]
     password: pulumi.Input[str]
@@ -42,7 +44,7 @@ class TrialDatabase(Component):
     def __init__(self, name: str, args: TrialDatabaseArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
         self._args = args
-        database = MysqlArgs(
+        database = PostgresArgs(
             name=DATABASE_NAME,
             namespace=args.namespace,
             labels=DATABASE,
@@ -52,16 +54,19 @@ class TrialDatabase(Component):
             storage_class=args.storage_class,
             gib=args.gib,
             image=args.image,
-            made="katib",
+            user=USER,
+            millicores=250,
+            memory_mib=512,
+            kept=False,
         )
-        secret, service = mysql(self, database)
+        secret, service = postgres(self, database)
         manager = self._create_manager(secret, service)
         self.ready = service_of(
             self, "manager-service", MANAGER_NAME, args.namespace, MANAGER, ("api", MANAGER_PORT), manager
         )
         self.register_outputs({"gib": args.gib})
 
-    def _create_manager(self, secret: k8s.core.v1.Secret, database: pulumi.Resource) -> k8s.apps.v1.Deployment:
+    def _create_manager(self, secret: pulumi.Output[str], database: pulumi.Resource) -> k8s.apps.v1.Deployment:
         """It asks the database for a row when it is asked how it is (cmd/db-manager/v1beta1/main.go, Check)."""
         core, meta = k8s.core.v1, k8s.meta.v1
 
@@ -77,7 +82,7 @@ class TrialDatabase(Component):
             name=MANAGER_NAME,
             image=self._args.manager_image,
             command=["./katib-db-manager"],
-            env=[core.EnvVarArgs(name="DB_NAME", value="mysql"), password_of("DB_PASSWORD", secret)],
+            env=[core.EnvVarArgs(name="DB_NAME", value="postgres"), password_of("DB_PASSWORD", secret)],
             ports=[core.ContainerPortArgs(name="api", container_port=MANAGER_PORT)],
             termination_message_policy="FallbackToLogsOnError",
             readiness_probe=healthy(10),

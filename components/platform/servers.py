@@ -8,7 +8,7 @@ import pulumi_kubernetes as k8s
 from components._base import Component
 
 DATABASE_USER = 999
-"""User of the images of MySQL and PostgreSQL (docker-library/mysql, 8.0/Dockerfile.debian, 8.4/Dockerfile.oracle;
+"""User of the images of MySQL and PostgreSQL (docker-library/mysql, 8.4/Dockerfile.oracle;
 docker-library/postgres, 17/bookworm/Dockerfile)."""
 
 

@@ -10,8 +10,9 @@ from components.platform.accounts import service_account
 from components.platform.confinement import confined
 from components.platform.copying import Copier, copying_container
 from components.platform.jobs import repeated_job
+from components.platform.postgresql import PORT, password_of
 from components.platform.servers import DATABASE_USER
-from components.tracking.database import HOST, NAME, PORT, USER, password_of
+from components.tracking.database import HOST, NAME, USER
 from components.training.backup import schedule
 
 ACCOUNT = "mlflow-backup"

@@ -13,9 +13,10 @@ from components._base import Component
 from components.platform.accounts import service_account
 from components.platform.confinement import confined
 from components.platform.copying import ClientValue
+from components.platform.postgresql import PORT as DATABASE_PORT
+from components.platform.postgresql import password_of
 from components.platform.servers import service_of
-from components.tracking.database import HOST, NAME, ROLE_KEY, USER, password_of
-from components.tracking.database import PORT as DATABASE_PORT
+from components.tracking.database import HOST, NAME, ROLE_KEY, USER
 
 SERVER = {ROLE_KEY: "server"}
 SERVICE, PORT, NAMESPACE = "mlflow", 5000, "tracking"

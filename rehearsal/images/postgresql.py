@@ -92,16 +92,26 @@ class Server(RealProcess):
 
 
 class Client(RealProcess):
-    """A process that speaks with the PostgreSQL that its words name, HOST:PORT or `--host=HOST --port=PORT`. libpq
-    knows no proxy: it is told an address (PostgreSQL documentation, libpq, Environment Variables, PGHOSTADDR) that
-    leads there. Where nobody answers it is refused, and a name that is none stays one that cannot be parsed.
+    """A process that speaks with the PostgreSQL that its words name, HOST:PORT or `--host=HOST --port=PORT`, or else
+    `server` in such words. libpq knows no proxy: it is told an address (PostgreSQL documentation, libpq, Environment
+    Variables, PGHOSTADDR) that leads there, by `variable`. Where nobody answers it is refused, and a name that is none
+    stays one that cannot be parsed.
     """
 
     def __init__(
-        self, launch: Launch, binary: Path, argv: Sequence[str], ports: Mapping[int, int], env: Mapping[str, str]
+        self,
+        launch: Launch,
+        binary: Path,
+        argv: Sequence[str],
+        ports: Mapping[int, int],
+        env: Mapping[str, str],
+        *,
+        server: str = "",
+        variable: str = "PGHOSTADDR",
     ) -> None:
         with contextlib.ExitStack() as led:
-            address = _led(launch, argv, led.callback)
+            found = _SERVER.search(server or " ".join(argv))
+            address = {variable: _led(launch, found["host"], int(found["port"]), led.callback)} if found else {}
             super().__init__(launch, binary, argv, ports, {**env, **address})
             self._led = led.pop_all()
 
@@ -116,17 +126,13 @@ class Client(RealProcess):
         self._led.close()
 
 
-def _led(launch: Launch, argv: Sequence[str], ends: Callable[[Callable[[], None]], object]) -> dict[str, str]:
-    """The variable that leads a process to its server; nothing where its words name none."""
-    found = _SERVER.search(" ".join(argv))
-    if found is None:
-        return {}
-    name, port = found["host"], int(found["port"])
+def _led(launch: Launch, name: str, port: int, ends: Callable[[Callable[[], None]], object]) -> str:
+    """The address that leads a process to its server."""
     own = free_host([port])
     try:
         ends(launch.world.proxy.lead((own, port), name if "." in name else f"{name}.{launch.namespace}", port))
     except NoHostError:
-        return {"PGHOSTADDR": name}
+        return name
     except NoRouteError as error:
         launch.log(str(error))
-    return {"PGHOSTADDR": own}
+    return own

@@ -41,8 +41,8 @@ from rehearsal.images import (
     prometheus,
     s3sync,
 )
-from rehearsal.images.katib import algorithms, collector, database
-from rehearsal.images.katib import controller as katib
+from rehearsal.images.katib import collector
+from rehearsal.images.katib import programs as katib
 from rehearsal.images.kyverno import clearing
 from rehearsal.images.kyverno import controller as kyverno
 from rehearsal.images.oidc import proxy as oidc
@@ -94,12 +94,11 @@ TABLE: tuple[Row, ...] = (
     Row(r".*/vc-controller-manager", operators.volcano_controllers),
     Row(r".*/vc-webhook-manager", operators.volcano_admission),
     Row(r".*/training-v1/training-operator|.*/kubeflow/training-operator", operators.training_operator),
-    Row(r".*/katib/katib-controller", katib.run),
-    Row(r".*/katib/katib-db-manager", database.manager, port=lambda _: database.MANAGER_PORT),
+    Row(r".*/katib/katib-controller", katib.controller),
+    Row(r".*/katib/katib-db-manager", katib.manager, port=lambda _: katib.MANAGER),
     Row(r".*/katib/file-metrics-collector", collector.Collector),
-    Row(r".*/katib/suggestion-.*", algorithms.suggestion),
-    Row(r".*/katib/earlystopping-medianstop", algorithms.Median),
-    Row(r"(.*/)?mysql", database.mysql),
+    Row(r".*/katib/suggestion-.*", katib.algorithm),
+    Row(r".*/katib/earlystopping-medianstop", katib.early_stopping),
     Row(r"(.*/)?postgres", postgresql.run),
     Row(r".*/mlflow", mlflow.run, port=mlflow.port),
     Row(r".*/metrics-server", metrics.run),

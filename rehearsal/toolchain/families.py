@@ -62,6 +62,18 @@ _TRAINING_EDITS = (
         '\t\tCertDir:        os.TempDir() + "/k8s-webhook-server/serving-certs",',
     ),
 )
+# Its webhook and its algorithms have no flag for the address, and its certificates one directory for the whole machine.
+_SEARCH = "cmd/suggestion/goptuna/v1beta1/main.go"
+_KATIB_EDITS = (
+    Edit(
+        "cmd/katib-controller/v1beta1/main.go",
+        "\t\tPort:    *initConfig.ControllerConfig.WebhookPort,",
+        '\t\tHost: "127.0.0.1", Port: *initConfig.ControllerConfig.WebhookPort,',
+    ),
+    Edit("pkg/controller.v1beta1/consts/const.go", 'CertDir = "/tmp/cert"', 'CertDir = "fs/tmp/cert"'),
+    Edit(_SEARCH, '\t"net"\n', '\t"net"\n\t"os"\n'),
+    Edit(_SEARCH, 'net.Listen("tcp", address)', 'net.Listen("tcp", os.Getenv("LISTEN_ADDRESS"))'),
+)
 # The module does not hold the web pages that a release embeds.
 _ALERTMANAGER_EDITS = (
     Edit("ui/web.go", "//go:embed app/dist", "//go:embed app/index.html"),
@@ -155,6 +167,16 @@ _ROWS = (
         serves="training jobs",
         wanted_by=("image:training-operator",),
         edits=_TRAINING_EDITS,
+    ),
+    _Module("katib", versions.KATIB, "github.com/kubeflow/katib", 1.4).builds(
+        {
+            "katib-controller": ("cmd/katib-controller/v1beta1", 90),
+            "katib-db-manager": ("cmd/db-manager/v1beta1", 10),
+            "suggestion-goptuna": ("cmd/suggestion/goptuna/v1beta1", 10),
+        },
+        serves="experiments",
+        wanted_by=("image:katib-controller",),
+        edits=_KATIB_EDITS,
     ),
     _Module("volcano", versions.VOLCANO, "volcano.sh/volcano", 1.9).builds(
         {

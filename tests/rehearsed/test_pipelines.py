@@ -158,7 +158,7 @@ def test_services_are_found_by_the_vendors_names_and_ports(name: str) -> None:
 def test_the_database_is_what_the_vendor_tests_with() -> None:
     (was,) = inventory(SET)["Deployment", "mysql"]["pod"]["containers"]
     (here,) = mine()["StatefulSet", "mysql"]["spec"]["template"]["spec"]["containers"]
-    assert versions.PIPELINES_MYSQL_IMAGE.rpartition("/")[2] == was["image"]
+    assert versions.MYSQL_IMAGE.rpartition("/")[2] == was["image"]
     assert here["args"][2:] == was["args"][2:]
     assert "MYSQL_ALLOW_EMPTY_PASSWORD" not in {each["name"] for each in here["env"]}
 

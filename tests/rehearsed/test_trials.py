@@ -12,11 +12,12 @@ from components.kubeflow.experiment import REFERENCE_FORMAT
 from planner.workloads import REFERENCE
 from rehearsal.images.katib import collector, observed
 from rehearsal.images.katib.asking import RefusedError
-from rehearsal.images.katib.hooks import LOG
 from rehearsal.kubelet.contents import Contents
 from rehearsal.kubelet.program import TIME_SCALE, Exit, Launch, Mount
 from rehearsed import trials
 
+LOG = "/var/log/katib/metrics.log"
+"""Where Katib has the first rank write (pkg/webhook/v1beta1/pod/const.go)."""
 LINE = f"torchrun {REFERENCE[0]} --note 'two words' --learning-rate={{rate}} 1>{LOG} 2>&1{{rest}}"
 STOPS = " || if test -f /var/log/katib/$$.pid && [ $(head -n 1 x) = early-stopped ]; then echo; fi"
 
@@ -30,13 +31,16 @@ class Pod:
         self.reports: list[tuple[str, str, Any]] = []
         self._work: list[Callable[[], float | None]] = []
 
-        def told(_: str, address: str, method: str, message: Any) -> dict[str, Any]:
-            if refuses:
-                raise RefusedError("nobody listens", unavailable=True)
-            self.reports.append((address, method, message))
-            return {}
+        def told(method: str) -> Callable[..., None]:
+            def tell(_: str, address: str, *message: Any) -> None:
+                if refuses:
+                    raise RefusedError("nobody listens")
+                self.reports.append((address, method, message))
 
-        monkeypatch.setattr(collector, "call", told)
+            return tell
+
+        for method in ("report", "set_stopped"):
+            monkeypatch.setattr(collector, method, told(method))
         world: Any = SimpleNamespace(
             contents=Contents(directory / "volumes.json"),
             proxy=SimpleNamespace(url=""),
@@ -87,9 +91,9 @@ def test_a_trial_that_ends_reports_what_the_reference_trainer_printed(
     pod = Pod(tmp_path, monkeypatch, trials.BEST_RATE)
     assert pod.run(trials.STEPS - 1) == (None, None)
     assert pod.run(trials.STEPS + 1) == (Exit(0), Exit(0))
-    ((address, method, message),) = pod.reports
-    assert (address, method, message["trial"]) == ("db:6789", "ReportObservationLog", "rates-1")
-    values = [float(value) for _, value in message["log"]]
+    ((address, method, (trial, log)),) = pod.reports
+    assert (address, method, trial) == ("db:6789", "report", "rates-1")
+    values = [float(value) for _, value in log]
     assert len(values) == trials.STEPS
     assert values == sorted(values, reverse=True)
 
@@ -112,10 +116,10 @@ def test_a_trial_that_is_worse_is_ended_and_marked(tmp_path: Path, monkeypatch: 
     assert pod.run(2) == (None, None)
     assert pod.run(6) == (Exit(0), Exit(0))
     assert [(address, method) for address, method, _ in pod.reports] == [
-        ("db:6789", "ReportObservationLog"),
-        ("stop:6788", "SetTrialStatus"),
+        ("db:6789", "report"),
+        ("stop:6788", "set_stopped"),
     ]
-    assert 3 <= len(pod.reports[0][2]["log"]) < trials.STEPS
+    assert 3 <= len(pod.reports[0][2][1]) < trials.STEPS
 
 
 def test_a_collector_without_a_database_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

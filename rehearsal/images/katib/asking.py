@@ -1,48 +1,43 @@
-"""How Katib's parts ask each other: a request to a Service through the cluster's network, answered by a pod behind it.
+"""How the collector asks Katib's services: gRPC through the cluster's network (pkg/apis/manager/v1beta1/api.proto)."""
 
-Katib has gRPC (pkg/apis/manager/v1beta1/api.proto); here the messages are JSON, and the paths the methods' names.
-"""
+from collections.abc import Sequence
 
-import json
-from collections.abc import Callable, Mapping
-from typing import Any
+import grpc
 
-from rehearsal.cluster.pages import Answer, Handler, Request
-from rehearsal.images.curl import Asked, ask
-
-Method = Callable[[dict[str, Any]], dict[str, Any]]
+SECONDS = 30.0
+_NO_TIME = b"0001-01-01T00:00:00Z"
+"""Of a value in a line that begins with no time (parseLogsInTextFormat)."""
 
 
 class RefusedError(Exception):
-    """An answer that says no (InvalidArgument), or none at all (Unavailable), and why."""
-
-    def __init__(self, why: str, *, unavailable: bool) -> None:
-        super().__init__(why)
-        self.unavailable = unavailable
+    """An answer that says no, or none at all, and why."""
 
 
-def call(proxy: str, address: str, method: str, message: Mapping[str, Any]) -> dict[str, Any]:
-    """What `address` (host:port) answers. Raises RefusedError."""
-    headers = {"Content-Type": "application/json"}
-    found = ask(proxy, Asked(f"http://{address}/{method}", "POST", headers, json.dumps(message)))
-    if found.status == 200:
-        answer: dict[str, Any] = json.loads(found.body)
-        return answer
-    raise RefusedError(found.body.strip(), unavailable=found.status != 400)
+def report(proxy: str, address: str, trial: str, log: Sequence[tuple[str, str]]) -> None:
+    """Tells the database manager at `address` (host:port) a trial's metrics and values. Raises RefusedError."""
+    rows = (_part(1, _NO_TIME) + _part(2, _part(1, name.encode()) + _part(2, value.encode())) for name, value in log)
+    message = _part(1, trial.encode()) + _part(2, b"".join(_part(1, row) for row in rows))
+    _ask(proxy, address, "DBManager/ReportObservationLog", message)
 
 
-def methods(known: Mapping[str, Method]) -> Handler:
-    """A handler of methods by name. A ValueError is an argument that is refused."""
+def set_stopped(proxy: str, address: str, trial: str) -> None:
+    """Tells early stopping at `address` that a trial was ended. Raises RefusedError."""
+    _ask(proxy, address, "EarlyStopping/SetTrialStatus", _part(1, trial.encode()))
 
-    def answer(request: Request) -> Answer:
-        method = known.get(request.path.strip("/"))
-        if method is None:
-            return Answer("unknown method", 404, "text/plain")
+
+def _ask(proxy: str, address: str, method: str, message: bytes) -> None:
+    with grpc.insecure_channel(address, options=[("grpc.http_proxy", proxy)]) as channel:
         try:
-            return Answer(json.dumps(method(json.loads(request.body or b"{}"))), 200, "application/json")
-        except ValueError as error:
-            return Answer(str(error), 400, "text/plain")
-        except RefusedError as error:
-            return Answer(str(error), 503, "text/plain")
+            channel.unary_unary(f"/api.v1.beta1.{method}")(message, timeout=SECONDS)
+        except grpc.RpcError as error:
+            raise RefusedError(str(error.details() if isinstance(error, grpc.Call) else error)) from error
 
-    return answer
+
+def _part(number: int, content: bytes) -> bytes:
+    """A member of a message (Protocol Buffers documentation, Encoding: length-delimited records)."""
+    length, digits = len(content), []
+    while True:
+        length, digit = length >> 7, length & 127
+        digits.append(digit | (128 if length else 0))
+        if not length:
+            return bytes([number << 3 | 2, *digits]) + content

@@ -8,7 +8,7 @@ import posixpath
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rehearsal.images.katib.asking import RefusedError, call
+from rehearsal.images.katib.asking import RefusedError, report, set_stopped
 from rehearsal.images.katib.observed import StopRule, Value, reported, stops, values
 from rehearsal.kubelet.program import Exit, Launch, Program
 
@@ -51,12 +51,11 @@ class Collector(Program):
         return None
 
     def _report(self, found: Sequence[Value], mark: str) -> None:
-        world, log = self._launch.world, reported(found, self._metrics[0])
+        proxy, log = self._launch.world.proxy.url, reported(found, self._metrics[0])
         try:
-            told = {"trial": self._trial, "log": log}
-            call(world.proxy.url, self._database, "ReportObservationLog", told)
+            report(proxy, self._database, self._trial, log)
             if mark == STOPPED:
-                call(world.proxy.url, self._stopping, "SetTrialStatus", {"trial": self._trial})
+                set_stopped(proxy, self._stopping, self._trial)
         except RefusedError as error:
             self._end(Exit(255, f"Failed to Report logs: {error}"))
             return

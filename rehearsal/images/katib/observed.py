@@ -1,18 +1,16 @@
-"""What a log says of metrics, and what a trial's metrics come to.
+"""What a log says of metrics, and whether its trial is to be ended.
 
-Source: pkg/metricscollector/v1beta1/file-metricscollector (parseLogsInTextFormat), cmd/metricscollector (stop rules),
-pkg/controller.v1beta1/trial/trial_controller_util.go (getMetrics).
+Source: pkg/metricscollector/v1beta1/file-metricscollector (parseLogsInTextFormat), cmd/metricscollector (stop rules).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from rehearsal.images.katib.objects import UNAVAILABLE
-
+UNAVAILABLE = "unavailable"
+"""Told where a log has no value of the objective (pkg/controller.v1beta1/consts/const.go)."""
 DEFAULT = r"([\w|-]+)\s*=\s*([+-]?\d*(\.\d+)?([Ee][+-]?\d+)?)"
 Value = tuple[str, str]
 """A metric's name and its value, as they stand in the log."""
@@ -35,36 +33,12 @@ def reported(found: Sequence[Value], objective: str) -> list[Value]:
     return list(found) if any(name == objective for name, _ in found) else [(objective, UNAVAILABLE)]
 
 
-def observation(log: Sequence[Value], strategies: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Least, most and latest value of each metric that has a strategy. Pure."""
-    metrics = []
-    for strategy in strategies:
-        mine = [value for name, value in log if name == strategy["name"]]
-        numbers = [(float(value), value) for value in mine if number(value) is not None]
-        least, most = (min(numbers)[1], max(numbers)[1]) if numbers else (UNAVAILABLE, UNAVAILABLE)
-        latest = mine[-1] if mine else UNAVAILABLE
-        metrics.append({"name": strategy["name"], "min": least, "max": most, "latest": latest})
-    return {"metrics": metrics}
-
-
 def number(text: str) -> float | None:
     """A value as a number, None where it is none."""
     try:
         return float(text)
     except ValueError:
         return None
-
-
-def objective_value(trial: Mapping[str, Any]) -> float | None:
-    """The value that trials are compared by (experiment/util/status_util.go, getObjectiveMetricValue). Pure."""
-    objective = trial["spec"]["objective"]
-    name = objective["objectiveMetricName"]
-    way = next(each["value"] for each in objective["metricStrategies"] if each["name"] == name)
-    for metric in ((trial.get("status") or {}).get("observation") or {}).get("metrics") or ():
-        if metric["name"] == name:
-            chosen = metric[way] if metric[way] != UNAVAILABLE else metric["latest"]
-            return number(chosen)
-    return None
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Programs that are Python packages, each in an environment of its own in the cache, made once for a locked list and a
-Python: MLflow's server, with a PostgreSQL and its programs. They want other versions of packages than a rehearsal.
+Python: MLflow's server, with a PostgreSQL and its programs; what Katib's algorithms import. They want other versions of
+packages than a rehearsal.
 """
 
 import hashlib
@@ -41,7 +42,8 @@ class Environment:
 
 
 MLFLOW = Environment(Path(__file__).with_name("mlflow.txt"), ("image:mlflow", "image:postgres"))
-PYTHONS: Mapping[str, Environment] = {"mlflow": MLFLOW}
+KATIB = Environment(Path(__file__).with_name("katib.txt"), ("image:katib-controller",))
+PYTHONS: Mapping[str, Environment] = {"mlflow": MLFLOW, "katib": KATIB}
 
 
 def postgresql() -> Path:

@@ -97,7 +97,7 @@ def pipelines_metadata(opts: pulumi.ResourceOptions | None) -> Metadata:
 def katib_args() -> KatibArgs:
     return KatibArgs(
         images={name: f"{name}:1" for name in KATIB_IMAGES},
-        database_image="mysql:8",
+        database_image="postgres:17",
         namespace="kubeflow",
         trials="training",
         password=pulumi.Output.secret("hush"),
@@ -159,7 +159,7 @@ SAMPLES: Mapping[str, Make] = {
             password=pulumi.Output.secret("hush"),
             storage_class="block",
             gib=7,
-            image="mysql:8",
+            image="postgres:17",
             manager_image="manager:1",
         ),
     ),

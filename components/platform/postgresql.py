@@ -1,0 +1,99 @@
+"""PostgreSQL on a volume of the cluster: what the tracker and Katib keep, each in a server of its own."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components._base import Component
+from components.platform.confinement import confined
+from components.platform.servers import DATABASE_USER, data_claim, database, service_of
+
+PORT, KEY = 5432, "password"
+_DIRECTORY = "/var/lib/postgresql/data"
+"""Volume of the image (docker-library/postgres, 17/bookworm/Dockerfile)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PostgresArgs:
+    """The server `name` with a volume of `gib` of the class `storage_class`, which stays when the server goes if it is
+    `kept`. `user` has the database of the same name, and `password`, which is in the Secret `secret`; `port` is the
+    port's name at the Service. `millicores` and `memory_mib` are what it asks for.
+    """
+
+    name: str
+    namespace: pulumi.Input[str]
+    labels: Mapping[str, str]
+    port: str
+    secret: str
+    user: str
+    password: pulumi.Input[str]
+    storage_class: pulumi.Input[str]
+    gib: int
+    image: str
+    millicores: int
+    memory_mib: int
+    kept: bool
+
+
+def password_of(variable: str, secret: pulumi.Input[str]) -> k8s.core.v1.EnvVarArgs:
+    """The password in a Secret as a variable of a container."""
+    core = k8s.core.v1
+    return core.EnvVarArgs(
+        name=variable,
+        value_from=core.EnvVarSourceArgs(secret_key_ref=core.SecretKeySelectorArgs(name=secret, key=KEY)),
+    )
+
+
+def postgres(owner: Component, args: PostgresArgs) -> tuple[pulumi.Output[str], k8s.core.v1.Service]:
+    """Register the server as children of `owner`: its Secret's name, and its Service, which comes after it."""
+    core, meta = k8s.core.v1, k8s.meta.v1
+    kept = core.Secret(
+        owner.named("password"),
+        core.SecretInitArgs(
+            metadata=meta.ObjectMetaArgs(name=args.secret, namespace=args.namespace), string_data={KEY: args.password}
+        ),
+        owner.child(),
+    )
+    secret = kept.metadata.name.apply(str)
+    volume, container = data_claim(args.storage_class, args.gib), _container(args, secret)
+    server = database(owner, "server", args.name, args.namespace, args.labels, container, volume, kept=args.kept)
+    return secret, service_of(owner, "service", args.name, args.namespace, args.labels, (args.port, PORT), server)
+
+
+def _container(args: PostgresArgs, secret: pulumi.Output[str]) -> k8s.core.v1.ContainerArgs:
+    core = k8s.core.v1
+
+    def answers(period_seconds: int, failure_threshold: int) -> k8s.core.v1.ProbeArgs:
+        # On TCP: while it makes its files PostgreSQL answers on its socket alone.
+        command = ["pg_isready", "--host=127.0.0.1", f"--username={args.user}", f"--dbname={args.user}"]
+        return core.ProbeArgs(
+            exec_=core.ExecActionArgs(command=command),
+            timeout_seconds=5,
+            period_seconds=period_seconds,
+            failure_threshold=failure_threshold,
+        )
+
+    return core.ContainerArgs(
+        name="postgres",
+        image=args.image,
+        env=[
+            # The image makes its files in an empty directory alone, and a new volume has lost+found.
+            core.EnvVarArgs(name="PGDATA", value=f"{_DIRECTORY}/pgdata"),
+            core.EnvVarArgs(name="POSTGRES_DB", value=args.user),
+            password_of("POSTGRES_PASSWORD", secret),
+            core.EnvVarArgs(name="POSTGRES_USER", value=args.user),
+        ],
+        ports=[core.ContainerPortArgs(name="postgres", container_port=PORT)],
+        termination_message_policy="FallbackToLogsOnError",
+        startup_probe=answers(period_seconds=10, failure_threshold=60),
+        readiness_probe=answers(period_seconds=5, failure_threshold=3),
+        liveness_probe=answers(period_seconds=10, failure_threshold=6),
+        resources=core.ResourceRequirementsArgs(
+            requests={"cpu": f"{args.millicores}m", "memory": f"{args.memory_mib}Mi"},
+            limits={"memory": f"{2 * args.memory_mib}Mi"},
+        ),
+        security_context=confined(user=DATABASE_USER),
+        volume_mounts=[core.VolumeMountArgs(name="data", mount_path=_DIRECTORY)],
+    )
