@@ -9,7 +9,7 @@ from components.platform.postgresql import PostgresArgs, postgres
 
 ROLE_KEY = "gpucluster/tracking"
 DATABASE = {ROLE_KEY: "database"}
-HOST = SECRET = "mlflow-database"
+HOST = "mlflow-database"
 USER, NAME = "mlflow", "mlflow"
 
 
@@ -42,7 +42,7 @@ class TrackingDatabase(Component):
             namespace=args.namespace,
             labels=DATABASE,
             port="postgres",
-            secret=SECRET,
+            secret=HOST,
             user=USER,
             password=args.password,
             storage_class=args.storage_class,
