@@ -57,6 +57,7 @@ def test_versions_equal_the_rehearsed_binaries() -> None:
     """M01: what is rehearsed is what is deployed; the rehearsal's Go modules name the binaries' versions."""
     assert versions.VOLCANO.version == toolchain.VOLCANO
     assert f"v{toolchain.TRAINING_OPERATOR}" == versions.TRAINING_OPERATOR
+    assert f"v{toolchain.KATIB}" == versions.KATIB
     assert f"v{toolchain.CERT_MANAGER}" == versions.CERT_MANAGER.version
     assert versions.TRAEFIK.version == toolchain.TRAEFIK_CHART
     assert versions.OAUTH2_PROXY_IMAGE.endswith(f":v{toolchain.OAUTH2_PROXY}")

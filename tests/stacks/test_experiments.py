@@ -98,7 +98,7 @@ def test_katib_is_told_what_the_stack_file_says_r01_r05() -> None:
 def test_the_database_has_its_volume_and_its_password_is_a_secret() -> None:
     found = deployed("fake")
     assert found.plan.trial_database is not None
-    (claim,) = found.spec("katib-database-mysql")["volumeClaimTemplates"]
+    (claim,) = found.spec("katib-database-server")["volumeClaimTemplates"]
     assert claim["spec"]["storageClassName"] == fake.BLOCK_CLASS
     assert claim["spec"]["resources"]["requests"] == {"storage": f"{found.plan.trial_database.gib}Gi"}
     assert "stringData" in found.graph.one("katib-database-password").secret
@@ -133,7 +133,7 @@ def test_without_experiments_there_is_no_katib() -> None:
 
 TRIAL = End(namespace="training", labels={"gpucluster/run": "rates", "gpucluster/experiment": "rates"})
 ALGORITHM = End(namespace="training", labels={"katib.kubeflow.org/suggestion": "rates"})
-CONTROLLER, MANAGER, DATABASE = "katib-controller", "katib-database-manager", "katib-database-mysql"
+CONTROLLER, MANAGER, DATABASE = "katib-controller", "katib-database-manager", "katib-database-server"
 API, WEBHOOKS = End(address="192.0.2.10"), End(address="192.0.2.10")
 NEEDED = (
     ("its webhooks are asked", WEBHOOKS, CONTROLLER, 8443, True),
@@ -145,8 +145,8 @@ NEEDED = (
     ("a trial is stopped early", TRIAL, ALGORITHM, 6788, True),
     ("early stopping reads metrics", ALGORITHM, MANAGER, 6789, True),
     ("early stopping marks a trial", ALGORITHM, API, 6443, True),
-    ("metrics are kept", MANAGER, DATABASE, 3306, True),
-    ("a trial asks no database", TRIAL, DATABASE, 3306, False),
+    ("metrics are kept", MANAGER, DATABASE, 5432, True),
+    ("a trial asks no database", TRIAL, DATABASE, 5432, False),
     ("a run tells Katib nothing", "run-small-job", MANAGER, 6789, False),
     ("a trial asks the API nothing", TRIAL, API, 6443, False),
     ("a run asks no algorithm", "run-small-job", ALGORITHM, 6789, False),
