@@ -17,6 +17,7 @@ from tests.graph.harness import Recorded
 
 from .vendors import Objects, inventory, registered, rights
 
+POSTGRESQL = "PostgreSQL, which the vendor's other set has (installs/katib-standalone-postgres)"
 LEFT_OUT = {
     ("Namespace", "kubeflow"): "the stack's own",
     ("ServiceAccount", "katib-ui"): "the UI",
@@ -25,10 +26,10 @@ LEFT_OUT = {
     ("Service", "katib-ui"): "the UI",
     ("Deployment", "katib-ui"): "the UI",
     ("ConfigMap", "trial-templates"): "the UI's examples",
-    **dict.fromkeys(
-        [(kind, "katib-mysql") for kind in ("Deployment", "PersistentVolumeClaim", "Secret", "Service")],
-        "PostgreSQL, which the vendor's other set has (katib-standalone-postgres)",
-    ),
+    ("Secret", "katib-mysql-secrets"): POSTGRESQL,
+    ("PersistentVolumeClaim", "katib-mysql"): POSTGRESQL,
+    ("Deployment", "katib-mysql"): POSTGRESQL,
+    ("Service", "katib-mysql"): POSTGRESQL,
 }
 """Objects of the vendor's set that are not registered under their name, and why."""
 
