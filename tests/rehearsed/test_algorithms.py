@@ -82,8 +82,9 @@ class World(Pods):
 
     def experiment(self, algorithm: str, **changes: Any) -> Any:
         """The component's Experiment in the vendor's message (suggestionclient.go, ConvertExperiment)."""
-        args = experiment_args(algorithm=algorithm, **{"most": 6, **changes})
-        spec = built(lambda opts: Experiment("sample", args, opts)).one("sample-experiment").inputs["spec"]
+        asked = {"algorithm": algorithm, "most": 6, **changes}
+        graph = built(lambda opts: Experiment("sample", experiment_args(**asked), opts))
+        spec = graph.one("sample-experiment").inputs["spec"]
         parameters = [{**each, "parameterType": each["parameterType"].upper()} for each in spec["parameters"]]
         for each in parameters:
             space = each["feasibleSpace"]
