@@ -17,7 +17,8 @@ _SCALES = ("random", "tpe", "multivariate-tpe")
     "R02 R05",
     each=experiments,
     formula="cmaes: two ranges at least; grid: steps, and most <= combinations; hyperband: parallel >= "
-    "reduction ^ floor(log(most of the resource) / log(reduction)); scale log: random and TPE only",
+    "reduction ^ rounds, least <= most / reduction ^ rounds of the resource, rounds = floor(log(most) / log(reduction)), "
+    "and no decimal numbers in lists; scale log: random and TPE only",
     source=f"{_SERVICES}: goptuna/service.go, optuna/service.py, hyperband/service.py, skopt/base_service.py",
 )
 def trial_algorithm(_: Draft, seen: Seen) -> Iterator[Observation]:
@@ -91,7 +92,8 @@ def _hyperband(seen: Seen) -> Iterator[Observation]:
         )
         return
     eta, most = int(told["eta"]), float(told["r_l"])
-    least = eta ** int(log(most) / log(eta)) if most >= 1 else 1
+    rounds = int(log(most) / log(eta)) if most >= 1 else 0
+    least = eta**rounds
     if seen.plan.parallel < least:
         yield Observation(
             path="trials.parallel",
@@ -100,6 +102,29 @@ def _hyperband(seen: Seen) -> Iterator[Observation]:
             remedy=f"raise it to {least}, or lower the most of {told['resource_name']}",
             inputs={"parallel": str(seen.plan.parallel), "at least": str(least)},
         )
+    yield from _hyperband_ranges(seen, told["resource_name"], int(most * float(eta) ** -rounds))
+
+
+def _hyperband_ranges(seen: Seen, resource: str, first: int) -> Iterator[Observation]:
+    """Its first trials take `first` of the resource, whatever the range begins with, and of a list it reads integers
+    (hyperband/parsing_util.py).
+    """
+    for index, each in enumerate(seen.plan.parameters):
+        if each.name == resource and each.low is not None and float(each.low) > first:
+            yield Observation(
+                path=f"parameters[{index}].intRange.min",
+                sentence=f"is {each.low}, and hyperband gives its first trials {first}: max / reduction ^ "
+                "floor(log max / log reduction)",
+                remedy=f"set it to {first}" if first else "raise max by 1: a power of reduction is rounded to less",
+                inputs={"least": each.low, "first": str(first)},
+            )
+        elif each.kind == "discrete" and not all(number.lstrip("-").isdigit() for number in each.listed):
+            yield Observation(
+                path=f"parameters[{index}].numbers",
+                sentence="holds decimal numbers, and hyperband reads integers only",
+                remedy="give a floatRange, or words",
+                inputs={"numbers": ", ".join(each.listed)},
+            )
 
 
 def _scales(seen: Seen) -> Iterator[Observation]:

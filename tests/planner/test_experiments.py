@@ -19,6 +19,7 @@ from tests.planner.stacks import ROOT, planned, planned_metal, rules
 RATE = {"name": "learning-rate", "floatRange": {"min": 1e-5, "max": 1e-3, "scale": "log"}}
 EVEN = {"name": "learning-rate", "floatRange": {"min": 1e-5, "max": 1e-3}}
 STEPS = {"name": "steps", "intRange": {"min": 1, "max": 9}}
+HALVING = {"name": "hyperband", "resource": "steps", "reduction": 2}
 QUEUES = [{"name": "training", "weight": 4}, {"name": "experiments"}]
 RUN = "llama-3-8b-sft"
 
@@ -142,6 +143,22 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
         {"algorithm": {"name": "hyperband", "resource": "steps"}, "parameters": [EVEN, STEPS]},
         "trial-algorithm",
         "trials.parallel",
+    ),
+    "hyperband from more than its first trials get": (
+        {"algorithm": HALVING, "parameters": [EVEN, {"name": "steps", "intRange": {"min": 2, "max": 3}}]},
+        "trial-algorithm",
+        "parameters[1].intRange.min",
+    ),
+    "hyperband with decimal numbers": (
+        {
+            "algorithm": HALVING,
+            "parameters": [
+                {"name": "learning-rate", "numbers": [1e-4, 3e-4]},
+                {"name": "steps", "intRange": {"min": 1, "max": 3}},
+            ],
+        },
+        "trial-algorithm",
+        "parameters[0].numbers",
     ),
     "a scale that sobol does not read": (
         {"algorithm": {"name": "sobol"}},

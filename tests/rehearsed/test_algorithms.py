@@ -71,6 +71,12 @@ class World(Pods):
         host, local = self.world.backends.find("n", pod, port)
         return f"{host}:{local}"
 
+    def algorithm(self, name: str) -> str:
+        """Where a service answers that no experiment has asked: each has one of its own. The last one is stopped."""
+        for each in self.begun[-1:]:
+            each.stop()
+        return self.start(name, SUGGESTIONS[name], programs.algorithm, programs.ALGORITHM)
+
     def ask(self, address: str, method: str, message: Any, answer: str = "") -> Any:
         with grpc.insecure_channel(address) as channel:
             call = channel.unary_unary(
@@ -118,23 +124,14 @@ def pods(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     made.close()
 
 
-@pytest.fixture(scope="module")
-def services(pods: World) -> Mapping[str, str]:
-    """Where each image's service answers."""
-    images = sorted(set(SUGGESTIONS.values()))
-    return {each: pods.start(each, each, programs.algorithm, programs.ALGORITHM) for each in images}
-
-
 def test_every_algorithm_of_the_settings_is_tried() -> None:
     assert set(TAKEN) == set(SUGGESTIONS)
 
 
 @pytest.mark.parametrize("algorithm", sorted(TAKEN))
-def test_an_algorithm_takes_the_experiment_that_is_planned_for_it(
-    pods: World, services: Mapping[str, str], algorithm: str
-) -> None:
+def test_an_algorithm_takes_the_experiment_that_is_planned_for_it(pods: World, algorithm: str) -> None:
     made = pods.experiment(algorithm, **TAKEN[algorithm])
-    where, count = services[SUGGESTIONS[algorithm]], TAKEN[algorithm].get("parallel", 2)
+    where, count = pods.algorithm(algorithm), TAKEN[algorithm].get("parallel", 2)
     pods.ask(where, "Suggestion/ValidateAlgorithmSettings", pods.api.ValidateAlgorithmSettingsRequest(experiment=made))
     asked = pods.api.GetSuggestionsRequest(experiment=made, current_request_number=count, total_request_number=count)
     reply = pods.ask(where, "Suggestion/GetSuggestions", asked, "GetSuggestionsReply")
@@ -150,13 +147,11 @@ def test_an_algorithm_takes_the_experiment_that_is_planned_for_it(
 
 
 @pytest.mark.parametrize("algorithm", sorted(REFUSED))
-def test_what_the_planner_refuses_the_algorithm_refuses_too(
-    pods: World, services: Mapping[str, str], algorithm: str
-) -> None:
+def test_what_the_planner_refuses_the_algorithm_refuses_too(pods: World, algorithm: str) -> None:
     changes, words = REFUSED[algorithm]
     message = pods.api.ValidateAlgorithmSettingsRequest(experiment=pods.experiment(algorithm, **changes))
     with pytest.raises(grpc.RpcError, match=words):
-        pods.ask(services[SUGGESTIONS[algorithm]], "Suggestion/ValidateAlgorithmSettings", message)
+        pods.ask(pods.algorithm(algorithm), "Suggestion/ValidateAlgorithmSettings", message)
 
 
 def test_metrics_come_to_postgresql_and_back_in_order(pods: World, monkeypatch: pytest.MonkeyPatch) -> None:
