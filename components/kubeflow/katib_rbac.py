@@ -18,16 +18,19 @@ OWN = [f"{kind}{part}" for kind in KINDS for part in ("", "/status", "/finalizer
 def cluster_rules(webhook: str) -> Rules:
     """What it watches everywhere, and the two configurations that the rotator writes its authority into.
 
-    It reads ConfigMaps for katib-config alone, but through its cache (pkg/util/v1beta1/katibconfig/config.go).
+    It reads ConfigMaps for katib-config alone, but through its cache (pkg/util/v1beta1/katibconfig/config.go). Without
+    a cache of claims it reconciles nothing (pkg/controller.v1beta1/suggestion/suggestion_controller.go), and without
+    one of namespaces its webhook takes no Experiment (pkg/webhook/v1beta1/experiment/validation_webhook.go).
     """
     rule = k8s.rbac.v1.PolicyRuleArgs
+    core = ["configmaps", "namespaces", "persistentvolumeclaims", "services", "serviceaccounts"]
     hooks = {
         "api_groups": ["admissionregistration.k8s.io"],
         "resources": ["validatingwebhookconfigurations", "mutatingwebhookconfigurations"],
     }
     return [
         rule(api_groups=["kubeflow.org"], resources=[*KINDS, "pytorchjobs"], verbs=WATCH),
-        rule(api_groups=[""], resources=["configmaps", "services", "serviceaccounts"], verbs=WATCH),
+        rule(api_groups=[""], resources=core, verbs=WATCH),
         rule(api_groups=["apps"], resources=["deployments"], verbs=WATCH),
         rule(api_groups=["rbac.authorization.k8s.io"], resources=["roles", "rolebindings"], verbs=WATCH),
         rule(**hooks, verbs=WATCH),

@@ -17,8 +17,8 @@ _SCALES = ("random", "tpe", "multivariate-tpe")
     "R02 R05",
     each=experiments,
     formula="cmaes: two ranges at least; grid: steps, and most <= combinations; hyperband: parallel >= "
-    "reduction ^ rounds, least <= most / reduction ^ rounds of the resource, rounds = floor(log(most) / log(reduction)), "
-    "and no decimal numbers in lists; scale log: random and TPE only",
+    "reduction ^ rounds, least <= most / reduction ^ rounds of the resource, rounds = floor(log(most) / "
+    "log(reduction)), and no decimal numbers in lists; scale log: random and TPE only",
     source=f"{_SERVICES}: goptuna/service.go, optuna/service.py, hyperband/service.py, skopt/base_service.py",
 )
 def trial_algorithm(_: Draft, seen: Seen) -> Iterator[Observation]:

@@ -77,7 +77,7 @@ class World(Pods):
             each.stop()
         return self.start(name, SUGGESTIONS[name], programs.algorithm, programs.ALGORITHM)
 
-    def ask(self, address: str, method: str, message: Any, answer: str = "") -> Any:
+    def asked(self, address: str, method: str, message: Any, answer: str = "") -> Any:
         with grpc.insecure_channel(address) as channel:
             call = channel.unary_unary(
                 f"/api.v1.beta1.{method}",
@@ -132,9 +132,11 @@ def test_every_algorithm_of_the_settings_is_tried() -> None:
 def test_an_algorithm_takes_the_experiment_that_is_planned_for_it(pods: World, algorithm: str) -> None:
     made = pods.experiment(algorithm, **TAKEN[algorithm])
     where, count = pods.algorithm(algorithm), TAKEN[algorithm].get("parallel", 2)
-    pods.ask(where, "Suggestion/ValidateAlgorithmSettings", pods.api.ValidateAlgorithmSettingsRequest(experiment=made))
+    pods.asked(
+        where, "Suggestion/ValidateAlgorithmSettings", pods.api.ValidateAlgorithmSettingsRequest(experiment=made)
+    )
     asked = pods.api.GetSuggestionsRequest(experiment=made, current_request_number=count, total_request_number=count)
-    reply = pods.ask(where, "Suggestion/GetSuggestions", asked, "GetSuggestionsReply")
+    reply = pods.asked(where, "Suggestion/GetSuggestions", asked, "GetSuggestionsReply")
     assert len(reply.parameter_assignments) == count
     for each in reply.parameter_assignments:
         values = {assignment.name: assignment.value for assignment in each.assignments}
@@ -151,7 +153,7 @@ def test_what_the_planner_refuses_the_algorithm_refuses_too(pods: World, algorit
     changes, words = REFUSED[algorithm]
     message = pods.api.ValidateAlgorithmSettingsRequest(experiment=pods.experiment(algorithm, **changes))
     with pytest.raises(grpc.RpcError, match=words):
-        pods.ask(pods.algorithm(algorithm), "Suggestion/ValidateAlgorithmSettings", message)
+        pods.asked(pods.algorithm(algorithm), "Suggestion/ValidateAlgorithmSettings", message)
 
 
 def test_metrics_come_to_postgresql_and_back_in_order(pods: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,5 +169,5 @@ def test_metrics_come_to_postgresql_and_back_in_order(pods: World, monkeypatch: 
     log = [("loss", "2.5"), ("loss", "2.25"), ("loss", "2.125")]
     asking.report(pods.proxy.url, "katib-db-manager.n:6789", "rates-1", log)
     asked = pods.api.GetObservationLogRequest(trial_name="rates-1", metric_name="loss")
-    reply = pods.ask(where, "DBManager/GetObservationLog", asked, "GetObservationLogReply")
+    reply = pods.asked(where, "DBManager/GetObservationLog", asked, "GetObservationLogReply")
     assert [(each.metric.name, each.metric.value) for each in reply.observation_log.metric_logs] == log

@@ -35,9 +35,8 @@ LEFT_OUT = {
 
 NOT_NEEDED = {
     ("", "secrets"): "of all namespaces",
-    ("", "namespaces"): "nothing asks for one",
     ("", "persistentvolumes"): "resumePolicy FromVolume",
-    ("", "persistentvolumeclaims"): "resumePolicy FromVolume",
+    ("", "persistentvolumeclaims"): "resumePolicy FromVolume, which makes one",
     ("", "pods"): "jobs of other kinds",
     ("", "pods/status"): "jobs of other kinds",
     ("batch", "jobs"): "trials of another kind",
