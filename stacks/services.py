@@ -9,6 +9,7 @@ import pulumi
 from catalogue import versions
 from catalogue.supply import Supply
 from components.gateway.sign_in import NAMESPACE as PEOPLE
+from components.kubeflow.katib_hooks import TAKES_EXPERIMENTS
 from components.kubeflow.pipelines import NAMESPACE as PIPELINES
 from components.layers import Scheduling
 from components.platform.charts import Chart, ChartArgs
@@ -65,6 +66,7 @@ def namespace_specs(
     pipelines: bool = False,
     people: bool = False,
     signatures: bool = False,
+    experiments: bool = False,
 ) -> list[NamespaceSpec]:
     """The namespaces. Of what the baseline level forbids, training pods get what the fabric's devices ask for, and no
     more (NW03); operands of the GPU Operator mount the host. Neither side's pods may carry the other's priority, and
@@ -82,6 +84,7 @@ def namespace_specs(
             pins_memory=fabric_asks,
             gpus={"inference": 0},
             limits=True,
+            labels=TAKES_EXPERIMENTS if experiments else {},
         ),
         NamespaceSpec(
             name="inference",
@@ -116,6 +119,7 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
         pipelines=plan.pipelines is not None,
         people=plan.gateway is not None and plan.gateway.people is not None,
         signatures=plan.signatures is not None,
+        experiments=bool(plan.experiments),
     )
     if any(spec.pins_memory for spec in specs):
         PinnedMemory("pinned-memory", at_platform)

@@ -16,6 +16,8 @@ from components.platform.network_rules import NAMESPACE_KEY
 WEBHOOK = "katib.kubeflow.org"
 EXPERIMENT_KEY = "gpucluster/experiment"
 """Label of trials' pods: the name of their experiment."""
+TAKES_EXPERIMENTS = {"katib.kubeflow.org/metrics-collector-injection": "enabled"}
+"""Label of a namespace in which the validator takes Experiments (pkg/webhook/v1beta1/experiment)."""
 
 
 def validating(namespace: pulumi.Input[str]) -> k8s.admissionregistration.v1.ValidatingWebhookConfigurationInitArgs:

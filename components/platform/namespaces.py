@@ -33,6 +33,7 @@ class NamespaceSpec:
     pins_memory: bool = False
     gpus: Mapping[str, int] = field(default_factory=dict)
     limits: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +64,7 @@ class Namespaces(Component):
                         "pod-security.kubernetes.io/enforce": spec.pod_security,
                         "pod-security.kubernetes.io/warn": spec.pod_security,
                         **({LABEL: LEVEL} if spec.pins_memory else {}),
+                        **spec.labels,
                     },
                 )
             ),
