@@ -124,8 +124,18 @@ def test_no_pod_but_a_trials_waits_for_katib() -> None:
     assert "gpucluster/experiment" not in run
 
 
+LABEL = "katib.kubeflow.org/metrics-collector-injection"
+
+
+def test_katibs_webhook_takes_experiments_in_the_trials_namespace_alone() -> None:
+    spaces = deployed("fake").graph.of_type("Namespace")
+    labelled = {each.inputs["metadata"]["name"]: each.inputs["metadata"]["labels"].get(LABEL) for each in spaces}
+    assert {name: label for name, label in labelled.items() if label} == {"training": "enabled"}
+
+
 def test_without_experiments_there_is_no_katib() -> None:
     for stack in ("dev", "prod"):
+        assert not [each for each in deployed(stack).graph.of_type("Namespace") if LABEL in str(each.inputs)]
         names = {each.name for each in deployed(stack).graph.resources.values()}
         assert not [name for name in names if name.startswith("katib")]
         assert deployed(stack).plan.trial_database is None
@@ -150,7 +160,7 @@ NEEDED = (
     ("a run tells Katib nothing", "run-small-job", MANAGER, 6789, False),
     ("a trial asks the API nothing", TRIAL, API, 6443, False),
     ("a run asks no algorithm", "run-small-job", ALGORITHM, 6789, False),
-    ("the controller asks no database", CONTROLLER, DATABASE, 3306, False),
+    ("the controller asks no database", CONTROLLER, DATABASE, 5432, False),
 )
 
 
