@@ -66,7 +66,7 @@ class World(Pods):
 
     def start(self, pod: str, image: str, program: Any, port: int, **env: str) -> str:
         """Where the process of an image answers."""
-        begun = self.run(pod, _Image(image, program), ["./katib"], env)
+        begun = self.run(pod, _Image(image, program), [f"./{image}"], env)
         until(lambda: begun.listens(port, 0.0), SECONDS, f"{image} answers")
         host, local = self.world.backends.find("n", pod, port)
         return f"{host}:{local}"
