@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from zoneinfo import available_timezones
 
+from policy.documents import as_list
 from policy.gangs import APART, GPU, amount, spec_of
 from policy.graph import UNKNOWN, Graph
 from policy.owners import IN_CHARTS, chart_of, value_at
@@ -128,7 +129,7 @@ def servers_say_when_they_are_ready(graph: Graph) -> Iterator[Finding]:
     """A model server gets requests only once it has its weights, and its probes ask for what it answers (IN04)."""
     for pod in pods(graph):
         for container in pod.spec.get("containers") or [] if pod.kind in APART else ():
-            vllm = any("vllm" in str(each) for key in ("image", "command") for each in _list(container.get(key)))
+            vllm = any("vllm" in str(each) for key in ("image", "command") for each in as_list(container.get(key)))
             if not (vllm and amount(pod, GPU) and (container.get("ports") or container.get("startupProbe"))):
                 continue
             if not container.get("readinessProbe"):
@@ -137,10 +138,6 @@ def servers_say_when_they_are_ready(graph: Graph) -> Iterator[Finding]:
                 path = ((container.get(name) or {}).get("httpGet") or {}).get("path")
                 if path not in (None, UNKNOWN) and str(path) not in ANSWERED:
                     yield pod.owner, f"asks for {path} in its {name}, which vLLM answers with 404"
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
 
 
 @rule(
