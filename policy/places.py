@@ -82,7 +82,7 @@ def of_node_pool(pool: Resource) -> Place:
 
 def of_group(graph: Graph, group: Resource) -> Place:
     """The nodes of a managed node group, in the zones of its subnets where all of these say theirs."""
-    subnets = [each.inputs for each in subnets_of(graph, group)]
+    subnets = [{**each.outputs, **each.inputs} for each in subnets_of(graph, group)]
     zones = {label: [str(each.get(key) or UNKNOWN) for each in subnets] for label, key in ZONES.items()}
     most = (group.inputs.get("scalingConfig") or {}).get("maxSize")
     left = any("scalingConfig" in each for each in group.ignore_changes)

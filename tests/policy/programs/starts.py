@@ -10,7 +10,11 @@ NODES = resource(
     "aws:eks/nodeGroup:NodeGroup", "nodes", labels={"pool": "a"}, scalingConfig={"maxSize": 2, "minSize": 1}
 )
 IN_ZONE = resource("aws:eks/nodeGroup:NodeGroup", "zonal", subnetIds=["subnet-1"])
-SUBNET = replace(resource("aws:ec2/subnet:Subnet", "subnet", availabilityZone="us-east-2a"), id="subnet-1")
+SUBNET = replace(
+    resource("aws:ec2/subnet:Subnet", "subnet", availabilityZoneId="use2-az1"),
+    id="subnet-1",
+    outputs={"availabilityZone": "us-east-2a"},
+)
 ZONE = "topology.kubernetes.io/zone"
 JOINS = """nodeRegistration:
   name: {}
@@ -104,6 +108,7 @@ PROGRAMS = [
     Program(
         PLACED, (near("us-east-2z", key=ZONE), IN_ZONE, SUBNET), "with topology.kubernetes.io/zone=us-east-2z, which"
     ),
+    Program(PLACED, (near("use2-az9", key="topology.k8s.aws/zone-id"), IN_ZONE, SUBNET), "zone-id=use2-az9, which no"),
     Program(PLACED, (near("us-east-2a", key=ZONE), IN_ZONE, SUBNET)),
     Program(PLACED, (near("us-east-2z", key=ZONE), IN_ZONE)),
     Program(PLACED, (near("us-east-2z", key=ZONE), IN_ZONE, SUBNET, NODES)),
