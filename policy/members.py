@@ -12,6 +12,7 @@ from policy.words import environment, flag
 
 OF_TRANSPORT = ("NCCL_", "FI_", "UCX_", "TORCH_NCCL_")
 SAVES = "CHECKPOINT_DIR"
+TRACES = "TORCH_NCCL_DEBUG_INFO_TEMP_FILE"
 SAVING = ("checkpoint-dir", "output-dir", "save", "save-dir")
 """Flags by which scripts of Megatron-LM, Transformers and others are told where to save."""
 
@@ -67,16 +68,16 @@ def saves_can_be_written(graph: Graph) -> Iterator[Finding]:
         if not asks(pod, GPU):
             continue
         for container in pod.spec.get("containers") or []:
-            place = dict(environment(graph, pod, container)).get(SAVES) or flag(container, *SAVING) or ""
-            if not place.startswith("/") or UNKNOWN in place:
-                continue
-            mount = _mount(container, place)
-            volume = _volume(pod, mount)
-            claim = volume.get("persistentVolumeClaim") or {}
-            if not mount or "emptyDir" in volume:
-                yield pod.owner, f"saves to {place}, which is gone with the pod ({pod.path})"
-            elif mount.get("readOnly") or claim.get("readOnly") or _takes_nothing(graph, pod, claim):
-                yield pod.owner, f"saves to {place}, which is mounted read-only ({pod.path})"
+            told = dict(environment(graph, pod, container))
+            saves = told.get(SAVES) or flag(container, *SAVING)
+            for place in dict.fromkeys((saves or "", told.get(TRACES) or "")):
+                mount = _mount(container, place) if place.startswith("/") and UNKNOWN not in place else None
+                volume = _volume(pod, mount or {})
+                claim = volume.get("persistentVolumeClaim") or {}
+                if mount is not None and place == saves and (not mount or "emptyDir" in volume):
+                    yield pod.owner, f"saves to {place}, which is gone with the pod ({pod.path})"
+                elif mount and (mount.get("readOnly") or claim.get("readOnly") or _takes_nothing(graph, pod, claim)):
+                    yield pod.owner, f"saves to {place}, which is mounted read-only ({pod.path})"
 
 
 def _takes_nothing(graph: Graph, pod: Pod, claim: Mapping[str, Any]) -> bool:

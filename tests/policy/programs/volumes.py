@@ -3,7 +3,7 @@
 from typing import Any
 
 from policy.graph import Resource
-from tests.policy.programs.form import Program, deployment, resource, template, thing, training
+from tests.policy.programs.form import Program, deployment, resource, template, thing, training, variables
 
 MOUNTS, KEPT = "mounts_have_their_volume", "static_volumes_are_kept"
 SAVED = "saves_can_be_written"
@@ -56,9 +56,10 @@ def at(*paths: str) -> Resource:
     return deployment({"volumeMounts": mounts}, volumes=[{"name": each["name"], "emptyDir": {}} for each in mounts])
 
 
-def saving(*args: str, at: str = "/saves") -> Resource:
-    """A run that mounts the claim `data`."""
-    container = {"args": ["/train.py", *args], "volumeMounts": [{"name": "data", "mountPath": at}]}
+def saving(*args: str, trace: str = "") -> Resource:
+    """A run that mounts the claim `data` at /saves."""
+    container = {"args": ["/train.py", *args], "volumeMounts": [{"name": "data", "mountPath": "/saves"}]}
+    container |= variables(TORCH_NCCL_DEBUG_INFO_TEMP_FILE=trace)
     return training(container=container, volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}])
 
 
@@ -119,6 +120,8 @@ PROGRAMS = [
     Program(SAVED, (volume(), claim(), saving("--save=/work/saves")), "to /work/saves, which is gone with the pod"),
     Program(SAVED, (volume(mountOptions=["flock"]), claim(), saving("--save=/saves"))),
     Program(SAVED, (READ_ONLY, claim(), saving("--data=/saves"))),
+    Program(SAVED, (READ_ONLY, claim(), saving(trace="/saves/trace-")), "to /saves/trace-, which is mounted read-only"),
+    Program(SAVED, (READ_ONLY, claim(), saving(trace="/tmp/trace-"))),
     Program(ALONE, (of_class("class", RWO), mounting(2)), "in 2 pods"),
     Program(ALONE, (of_class("class", ["ReadWriteOncePod"]), mounting(3)), "in 3 pods"),
     Program(ALONE, (of_class("class", RWO), mounting(1))),
