@@ -57,9 +57,7 @@ VOLUMES = [
     Case("claims_fit_their_volumes", put(f"{DATA}-claim", "spec.storageClassName", MISSING), "the default one", False),
     Case("claims_fit_their_volumes", put(f"{DATA}-claim", "spec.accessModes", ["ReadWriteOnce"]), "asks for", False),
 ]
-GANG = "network-llama-3-70b-pretrain-training-gang-llama-3-70b-pretrain"
 TRAFFIC = [
-    Case("policies_leave_the_gang", gone(GANG), "cannot reach", False),
     Case("policies_leave_the_api", gone("network-rules-kubeflow-asked-by-the-api"), "closed to the API server", False),
 ]
 OWNERS = [
