@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -93,6 +94,11 @@ ROLES: Mapping[str, tuple[Sequence[Mapping[str, Any]], Sequence[Request], Sequen
         [
             Request("ec2:TerminateInstances", f"{EC2}:instance/i-1", THEIRS),
             Request("ec2:RunInstances", f"{EC2}:instance/*"),
+            Request("ec2:DeleteSubnet", f"{EC2}:subnet/subnet-1"),
+            Request("ec2:ModifyLaunchTemplate", f"{EC2}:launch-template/lt-1", HELD),
+            Request("ec2:ModifyInstanceAttribute", f"{EC2}:instance/i-1", ASKED),
+            Request("sqs:DeleteQueue", QUEUE),
+            Request("iam:DeleteRole", NODES, {"iam:PassedToService": "ec2.amazonaws.com"}),
             Request("ec2:RunInstances", f"{EC2}:launch-template/lt-1", THEIRS),
             Request("ec2:CreateTags", f"{EC2}:instance/i-1", {**HELD, "aws:TagKeys": f"Name,{_CLUSTER_TAG}"}),
             Request("ec2:CreateTags", f"{EC2}:instance/i-1", {**THEIRS, "aws:TagKeys": "Name"}),
@@ -123,6 +129,7 @@ ROLES: Mapping[str, tuple[Sequence[Mapping[str, Any]], Sequence[Request], Sequen
             Request("secretsmanager:GetSecretValue", f"{SECRET}:models/callers-of-others-aB12xY"),
             Request("secretsmanager:GetSecretValue", f"{SECRET}:models/callers-aB12xY".replace(OWN, OTHER)),
             Request("secretsmanager:PutSecretValue", f"{SECRET}:models/callers-aB12xY"),
+            replace(unsealing(f"{SECRET}:models/callers-aB12xY"), action="kms:Encrypt"),
             unsealing(f"{SECRET}:another-aB12xY"),
             unsealing(f"{SECRET}:models/callers-aB12xY", "s3"),
         ],
