@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from catalogue.metal_types import PowerSupplies
 from catalogue.servers import SERVERS
 from planner.facility.power import (
-    Circuit,
     Kind,
     facility_kw,
     power,
@@ -20,6 +19,7 @@ from planner.facility.power import (
     yearly_mwh,
     yearly_usd,
 )
+from settings.facility import Circuit
 from tests.planner.facility.machines import nodes, others
 
 

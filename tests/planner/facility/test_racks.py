@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catalogue.metal_types import Cooling, PowerSupplies
-from planner.facility.power import Circuit, Kind, Machines, carried_kw, heat, litres_per_minute, tons
+from planner.facility.power import Kind, Machines, carried_kw, heat, litres_per_minute, tons
 from planner.facility.racks import Placed, Rack, circuits, nodes_per_rack, outlets, pack
+from settings.facility import Circuit
 from tests.planner.facility.machines import nodes, others
 from tests.planner.site import planned_site
 
