@@ -60,7 +60,7 @@ def test_told_to_end_it_saves_where_it_is_if_its_grace_period_is_as_long(
     """PF10: a block's end, a drain and a spot notice are SIGTERM to a run, 300 s after its last save here."""
     node = Node(tmp_path)
     asked = launch(node)
-    asked.pod["spec"]["terminationGracePeriodSeconds"] = grace  # type: ignore[index]
+    asked.pod["spec"]["terminationGracePeriodSeconds"] = grace
     assert saves.begin(asked) is None
     saver = saves.Saver(asked)
     for _ in range(2):
