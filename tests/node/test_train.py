@@ -2,7 +2,8 @@
 
 It needs an interpreter that imports torch: TORCH_PYTHON names one, else this one is asked. Sharding (FSDP2) takes
 PyTorch 2.6, whole weights any; an attention kernel that older ones lack is written out for them, and so is what FSDP2
-asks of streams, which those of processors answer from 2.7 on (pytorch/pytorch pull request 145935).
+needs on processors before 2.7: streams that take events (pytorch/pytorch, pull request 145935), and a copy into
+gathered weights that autograd does not count as a change of them, as on GPUs (issue 136303).
 """
 
 import os
@@ -20,7 +21,7 @@ import saves
 TRAINER = Path(saves.__file__).parent
 PYTHON = os.environ.get("TORCH_PYTHON", sys.executable)
 BEGIN = """
-import sys, torch
+import contextlib, sys, torch
 sys.path.insert(0, sys.argv.pop(1))
 from torch.nn import functional
 if not hasattr(functional, "scaled_dot_product_attention"):
@@ -33,6 +34,13 @@ if not hasattr(functional, "scaled_dot_product_attention"):
 if hasattr(torch.cpu, "Stream") and not hasattr(torch.cpu.Stream, "record_event"):
     torch.cpu.Stream.record_event = lambda self, event=None: event
     torch.cpu.Stream.wait_event = lambda self, event: None
+    split = torch.split_with_sizes_copy
+    def uncounted(*asked, out, **more):
+        with contextlib.ExitStack() as kept:
+            for each in out:
+                kept.enter_context(torch.autograd._unsafe_preserve_version_counter(each))
+            split(*asked, out=out, **more)
+    torch.split_with_sizes_copy = uncounted
 import train
 sys.exit(train.main(sys.argv[1:]))
 """
