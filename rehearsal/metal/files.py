@@ -185,7 +185,7 @@ def _port(port: Path, card: Card) -> None:
 def _tools(disk: Path) -> None:
     """Each tool at its usual place. Root's calls are answered by the process that has them all."""
     python = Path(sys.base_prefix) / "bin" / "python3"
-    for name, module in MODULES.items():
+    for module, name in ((module, name) for module, names in PROGRAMS.items() for name in names):
         own = (
             f"import sys; sys.path.insert(0, '/.rehearsal'); import rehearsal.metal.tools.{module} as tool; "
             f"sys.exit(tool.main('{name}', sys.argv[1:]))"
@@ -202,52 +202,28 @@ def _tools(disk: Path) -> None:
         program.chmod(0o755)
 
 
-SERVER = "tools-served"
-MODULES = {
-    SERVER: "serving",
-    "apt-get": "packages",
-    "apt-mark": "packages",
-    "add-apt-repository": "packages",
-    "dpkg-query": "packages",
-    "modprobe": "kernel",
-    "modinfo": "kernel",
-    "lsmod": "kernel",
-    "uname": "kernel",
-    "swapoff": "kernel",
-    "swapon": "kernel",
-    "systemctl": "units",
-    "systemd-detect-virt": "units",
-    "lsblk": "drives",
-    "df": "drives",
-    "wipefs": "drives",
-    "blkid": "drives",
-    "mdadm": "drives",
-    "mkfs.xfs": "drives",
-    "lctl": "lustre",
-    "mkfs.lustre": "lustre_server",
-    "tunefs.lustre": "lustre_server",
-    "zpool": "zfs",
-    "zgenhostid": "zfs",
-    "exportfs": "nfs",
-    "lfs": "lustre",
-    "nvidia-smi": "gpus",
-    "lspci": "pci",
-    "setpci": "pci",
-    "udevadm": "pci",
-    "dcb": "dcb",
-    "mstconfig": "firmware",
-    "ip": "routing",
-    "chronyc": "clock",
-    "curl": "web",
-    "kubeadm": "kubernetes",
-    "kubectl": "kubernetes",
-    "kubelet": "kubernetes",
-    "containerd": "packages",
-    "crictl": "runtime",
-    "mariadb": "slurm",
-    "sacctmgr": "slurm",
-    "scontrol": "slurm",
+PROGRAMS = {
+    "serving": ("tools-served",),
+    "packages": ("apt-get", "apt-mark", "add-apt-repository", "dpkg-query", "containerd"),
+    "kernel": ("modprobe", "modinfo", "lsmod", "uname", "swapoff", "swapon"),
+    "units": ("systemctl", "systemd-detect-virt"),
+    "drives": ("lsblk", "df", "wipefs", "blkid", "mdadm", "mkfs.xfs"),
+    "lustre": ("lctl", "lfs"),
+    "lustre_server": ("mkfs.lustre", "tunefs.lustre"),
+    "zfs": ("zpool", "zgenhostid"),
+    "nfs": ("exportfs",),
+    "gpus": ("nvidia-smi",),
+    "pci": ("lspci", "setpci", "udevadm"),
+    "dcb": ("dcb",),
+    "firmware": ("mstconfig",),
+    "routing": ("ip",),
+    "clock": ("chronyc",),
+    "web": ("curl",),
+    "kubernetes": ("kubeadm", "kubectl", "kubelet"),
+    "runtime": ("crictl",),
+    "slurm": ("mariadb", "sacctmgr", "scontrol"),
 }
+"""The tools that each module is."""
 _SBIN = {
     *("ip", "modprobe", "modinfo", "lsmod", "swapoff", "swapon", "wipefs", "blkid", "mdadm", "mkfs.xfs", "setpci"),
     *("dcb", "lctl", "mkfs.lustre", "tunefs.lustre", "zpool", "zgenhostid", "exportfs"),
