@@ -183,27 +183,17 @@ def _port(port: Path, card: Card) -> None:
 
 
 def _tools(disk: Path) -> None:
-    """Each tool at its usual place. Root's calls are answered by the process that has them all."""
-    python = Path(sys.base_prefix) / "bin" / "python3"
+    """Each tool at its usual place, as a program of one line that calls its module."""
     for module, name in ((module, name) for module, names in PROGRAMS.items() for name in names):
-        own = (
-            f"import sys; sys.path.insert(0, '/.rehearsal'); import rehearsal.metal.tools.{module} as tool; "
-            f"sys.exit(tool.main('{name}', sys.argv[1:]))"
-        )
         program = disk / "usr" / ("sbin" if name in _SBIN else "bin") / name
         program.write_text(
-            "#!/bin/bash\n"
-            "if [ $EUID = 0 ] && { exec 3<>/dev/tcp/127.0.0.1/1; } 2>/dev/null; then\n"
-            f"    echo $$ {module} {name} >&3\n"
-            '    read -r taken <&3 && { read -r status <&3; exit "${status:-137}"; }\n'
-            "fi\n"
-            f'exec {python} -IS -c "{own}" "$@" 3>&-\n'
+            f"#!{Path(sys.base_prefix) / 'bin' / 'python3'} -IS\nimport sys\nsys.path.insert(0, '/.rehearsal')\n"
+            f"import rehearsal.metal.tools.{module} as tool\nsys.exit(tool.main({name!r}, sys.argv[1:]))\n"
         )
         program.chmod(0o755)
 
 
 PROGRAMS = {
-    "serving": ("tools-served",),
     "packages": ("apt-get", "apt-mark", "add-apt-repository", "dpkg-query", "containerd"),
     "kernel": ("modprobe", "modinfo", "lsmod", "uname", "swapoff", "swapon"),
     "units": ("systemctl", "systemd-detect-virt"),

@@ -198,7 +198,7 @@ class Hall:
         """Make the network. Raises StartError with what the machine lacks."""
         if (lack := missing()) is not None:
             raise StartError(lack)
-        # Hosts see the tools read-only.
+        # Hosts see the tools read-only, and start them a hundred times each.
         compileall.compile_dir(files.TOOLS, quiet=2)
         self._keeper = Process("hall", [*unshare(), "sleep", "infinity"], log=self.log("hall"))
         identity = self._keeper.start()

@@ -11,9 +11,10 @@ REASONS = {
         "the type checker and from every test that does not ask it; it was so once and was given up."
     ),
     "32 machines prepared over one": (
-        "What prepares a machine runs on it: shell scripts and the tools that they call, each a process. The time that "
-        "tools wait for hardware passes on all machines at once; their CPU does not, because 32 rehearsed machines "
-        "share the cores of one: 32 times the seconds of CPU of one, by the cores, is the least that they take. "
+        "What prepares a machine runs on it: shell scripts and the tools that they call, a hundred processes, each "
+        "of which starts an interpreter here. The time that tools wait for hardware passes on all machines at once; "
+        "their CPU does not, because 32 rehearsed machines share the cores of one: 32 times the seconds of CPU of one, "
+        "by the cores, is the least that they take, whatever the program does, which opens one connection for each. "
         "Machines of a site prepare themselves on cores of their own; how long 32 of them take there was not measured."
     ),
     "up of a gang of 256 over kubectl": (

@@ -12,8 +12,6 @@ from typing import Any
 PLACE = "/.machine"
 BOOTED = "/run/.machine.json"
 ANSWER_SECONDS = 1800.0
-caller = os.getpid()
-"""The process that was started as the tool."""
 
 
 def facts() -> dict[str, Any]:
@@ -88,7 +86,7 @@ def _suffer(name: str, words: list[str]) -> None:
 
 def _cut() -> None:
     """End the SSH session that this command is part of, as a network does that goes away."""
-    pid, names = caller, []
+    pid, names = os.getpid(), []
     while pid > 1:
         with open(f"/proc/{pid}/stat") as file:  # noqa: PTH123
             name, rest = file.read().split("(", 1)[1].rsplit(") ", 1)
