@@ -15,9 +15,6 @@ KNOWN: dict[str, Any] = {
 }
 
 
-ONE_GROUP = {"filter": {"metricsFormat": ["(a)"]}}
-
-
 def refused(**changes: Any) -> list[str]:
     return hooks.wrong_with(experiment(**changes), KNOWN)
 

@@ -134,8 +134,6 @@ GROUP = thing("apiregistration.k8s.io/v1", "APIService", namespace="", spec={"gr
 USAGE = thing("apiregistration.k8s.io/v1", "APIService", namespace="", spec={"group": "metrics.k8s.io"})
 KEDA = {"scaleTargetRef": {"name": "one"}, "minReplicaCount": 1, "triggers": [{"type": "prometheus"}]}
 STATEFUL = thing("apps/v1", "StatefulSet", spec={"progressDeadlineSeconds": 1, "template": template(SEVENTY)})
-TARGET = {"scaleTargetRef": {"kind": "StatefulSet", "name": "one"}}
-OF_A_SET = thing("autoscaling/v2", "HorizontalPodAutoscaler", "set", spec=TARGET)
 SMALL = {"medium": "Memory", "sizeLimit": "1Gi"}
 LIMITS = thing("core/v1", "LimitRange", spec={"limits": []})
 PATIENT = {"progressDeadlineSeconds": 700, "template": template({**SEVENTY, "startupProbe": probe(80)})}
