@@ -56,7 +56,7 @@ def applied(site: Rehearsed) -> Rehearsed:
     done = operations(site.up())
     (throttled,) = site.control("GET", "faults")
     site.control("DELETE", "faults")
-    assert throttled["matched"] > 60
+    assert throttled["matched"] > 30
     assert [each for each in done if each[2] == "cluster-logs"] == [("import", *GROUP), ("update", *GROUP)]
     assert "first" in [name for operation, _, name in done if operation == "create"]
     return site

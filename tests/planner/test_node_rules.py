@@ -23,7 +23,6 @@ EFA_LUSTRE = {"deploymentType": "PERSISTENT_2", "capacityGib": 4800, "throughput
 LOGIN = {
     "registry": "registry.example.com/mirror",
     "registryLogin": {
-        "user": "nodes",
         "secretArn": "arn:aws:secretsmanager:us-east-2:123456789012:secret:mirror-AbCdEf",
     },
 }
