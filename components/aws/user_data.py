@@ -211,7 +211,7 @@ def bottlerocket_data(*, raid: bool, hugepages: int) -> str | None:
     pkg/providers/amifamily/bootstrap/bottlerocket.go); `hugepages` of 2 MiB are for EFA (EKS user guide, "Using
     Bottlerocket with EFA").
     """
-    lines = []
+    lines: list[str] = []
     if raid:
         array = ["apiclient", "ephemeral-storage"]
         kept = ["/var/lib/containerd", "/var/lib/kubelet", "/var/log/pods"]
