@@ -15,10 +15,11 @@ class Chart:
 
 @dataclass(frozen=True, kw_only=True)
 class Kubernetes:
-    """A Kubernetes minor on EKS and the AMI release its node groups run (`releaseVersion` of CreateNodegroup)."""
+    """A Kubernetes minor on EKS and the AMI releases its node groups run (`releaseVersion` of CreateNodegroup)."""
 
     minor: str
     ami_release: str
+    bottlerocket_release: str
     source: str
 
 
@@ -245,7 +246,10 @@ KUBERNETES = {
             minor="1.36",
             # renovate: datasource=github-releases depName=awslabs/amazon-eks-ami versioning=loose
             ami_release="1.36.2-20260728",
-            source="https://github.com/awslabs/amazon-eks-ami/releases/tag/v20260728",
+            # Version and commit, as AWS' parameter image_version of aws-k8s-1.36 has them.
+            bottlerocket_release="1.66.0-1ad6b4a4",
+            source="https://github.com/awslabs/amazon-eks-ami/releases/tag/v20260728, "
+            "https://github.com/bottlerocket-os/bottlerocket/releases/tag/v1.66.0",
         ),
     )
 }

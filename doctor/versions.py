@@ -17,7 +17,7 @@ OWN = "own-image"
 ROOT_DEVICE = "/dev/xvda"
 """As the program's launch templates name it (components/aws/nodes.py)."""
 
-_IMAGES = "/aws/service/eks/optimized-ami"
+Kind = tuple[str, str, str]
 
 
 def kubernetes(case: Case, account: Account) -> Iterable[Result]:
@@ -54,15 +54,14 @@ def images(case: Case, account: Account) -> Iterable[Result]:
         sentence, remedy = f"no AMI release is recorded for {minor}", f"take one of {', '.join(KUBERNETES)}"
         yield Result(check="image", status=Status.FAIL, subject=minor, sentence=sentence, remedy=remedy)
         return
-    release = KUBERNETES[minor].ami_release
     kinds = list(dict.fromkeys(_kind(pool) for pool in case.plan.pools.values() if pool.ami is None))
     if not kinds:
         return
-    names = [name for kind in kinds for name in (_image(minor, kind, release), _newest(minor, kind))]
+    names = [name for kind in kinds for name in (_image(minor, kind), _newest(minor, kind))]
     told = account.get("ssm", "GetParameters", Names=names)
     values = {row["Name"]: row["Value"] for row in told["Parameters"]}
     for kind in kinds:
-        yield _judged(minor, kind, release, values)
+        yield _judged(minor, kind, values)
 
 
 def own_images(case: Case, account: Account) -> Iterable[Result]:
@@ -80,7 +79,7 @@ def own_images(case: Case, account: Account) -> Iterable[Result]:
 
 
 def _unfit(pool: AwsPoolPlan, image: Mapping[str, Any]) -> Iterable[tuple[Status, str, str]]:
-    wanted = _kind(pool)[0]
+    wanted = _kind(pool)[1]
     if image["State"] != "available":
         yield Status.FAIL, f"{pool.ami} is {image['State']}", "wait until it is available, or name another one"
     if image["Architecture"] != wanted:
@@ -98,30 +97,43 @@ def _unfit(pool: AwsPoolPlan, image: Mapping[str, Any]) -> Iterable[tuple[Status
         yield Status.WARN, sentence, "build the next one"
 
 
-def _judged(minor: str, kind: tuple[str, str], release: str, values: Mapping[str, str]) -> Result:
-    image, newest = values.get(_image(minor, kind, release)), values.get(_newest(minor, kind))
+def _judged(minor: str, kind: Kind, values: Mapping[str, str]) -> Result:
+    image, newest, release = values.get(_image(minor, kind)), values.get(_newest(minor, kind)), _release(minor, kind)
     recommended = f"{newest} is the recommended one" if newest else "EKS recommends none"
     sentence = f"there is no image of release {release}; {recommended}"
     remedy = f"record {newest} as the release of {minor} in catalogue/versions.py" if newest else "take another minor"
     wrong = [] if image else [(Status.FAIL, sentence, remedy)]
     later = f"; {recommended}" if newest and newest != release else ", the recommended one"
-    return judged("image", f"AL2023 {' '.join(kind)}", f"release {release} is {image}{later}", wrong)
+    return judged("image", " ".join(kind), f"release {release} is {image}{later}", wrong)
 
 
-def _kind(pool: AwsPoolPlan) -> tuple[str, str]:
-    """Architecture and variant of EKS' Amazon Linux 2023 image for a pool."""
+def _kind(pool: AwsPoolPlan) -> Kind:
+    """System, architecture and variant of EKS' image for a pool."""
     architecture = "arm64" if pool.instance.architecture is Architecture.ARM64 else "x86_64"
-    return architecture, "nvidia" if pool.gpus_per_node else "standard"
+    family = "Bottlerocket" if pool.bottlerocket else "AL2023"
+    return family, architecture, "nvidia" if pool.gpus_per_node else "standard"
 
 
-def _image(minor: str, kind: tuple[str, str], release: str) -> str:
-    day = release.rpartition("-")[2]
-    return f"{_folder(minor, kind)}/amazon-eks-node-al2023-{'-'.join(kind)}-{minor}-v{day}/image_id"
+def _release(minor: str, kind: Kind) -> str:
+    recorded = KUBERNETES[minor]
+    return recorded.bottlerocket_release if kind[0] == "Bottlerocket" else recorded.ami_release
 
 
-def _newest(minor: str, kind: tuple[str, str]) -> str:
-    return f"{_folder(minor, kind)}/recommended/release_version"
+def _image(minor: str, kind: Kind) -> str:
+    first, _, last = _release(minor, kind).rpartition("-")
+    if kind[0] == "Bottlerocket":
+        return f"{_folder(minor, kind)}/{first}/image_id"
+    return f"{_folder(minor, kind)}/amazon-eks-node-al2023-{'-'.join(kind[1:])}-{minor}-v{last}/image_id"
 
 
-def _folder(minor: str, kind: tuple[str, str]) -> str:
-    return f"{_IMAGES}/{minor}/amazon-linux-2023/{'/'.join(kind)}"
+def _newest(minor: str, kind: Kind) -> str:
+    below = "latest/image_version" if kind[0] == "Bottlerocket" else "recommended/release_version"
+    return f"{_folder(minor, kind)}/{below}"
+
+
+def _folder(minor: str, kind: Kind) -> str:
+    """EKS user guide, "Retrieve recommended Amazon Linux AMI IDs" and "Retrieve recommended Bottlerocket AMI IDs"."""
+    family, architecture, variant = kind
+    if family == "Bottlerocket":
+        return f"/aws/service/bottlerocket/aws-k8s-{minor}{'-nvidia' * (variant == 'nvidia')}/{architecture}"
+    return f"/aws/service/eks/optimized-ami/{minor}/amazon-linux-2023/{architecture}/{variant}"

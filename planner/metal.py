@@ -15,7 +15,7 @@ from planner.cost.comparison import against_cloud
 from planner.draft import MetalDraft
 from planner.fabric.near import switches_above
 from planner.fabric.plan import FabricPlan, plan_fabric
-from planner.facility.plan import FacilityPlan, circuit_of, inventory, plan_facility
+from planner.facility.plan import FacilityPlan, inventory, plan_facility
 from planner.facility.racks import outlets
 from planner.forecast import GpuHour
 from planner.interconnect import Switching
@@ -107,7 +107,7 @@ def _checklist(settings: MetalSettings, facility: FacilityPlan, bom: Bom) -> tup
         planned_kw=facility.power.planned_kw,
         rooms_kw=room.cooling.capacity_kw,
         circuits=sum(rack.circuits for rack in facility.racks) * room.feeds,
-        outlets=outlets(facility.machines, circuit_of(room)),
+        outlets=outlets(facility.machines, room.circuit),
         deliver_to=settings.platform.site,
     )
     return (*bill_checks(bom), *checks)

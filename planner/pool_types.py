@@ -120,7 +120,7 @@ class AwsPoolPlan(PoolPlan):
     `idle` how many of it nobody here runs. The Lustre client takes `lustre_efa` of a node's EFA interfaces. Where
     `scaled`, Karpenter makes its nodes as pods need them, and `count` is how many there may be. `spot` says what its
     node groups may take beside its own type on spot. With `prefixes` addresses come in blocks of 16. `ami` is the image
-    of the user's own that its nodes boot, None for EKS'.
+    of the user's own that its nodes boot, None for EKS' of the `ami_family`.
     """
 
     instance: Instance
@@ -147,11 +147,17 @@ class AwsPoolPlan(PoolPlan):
     sandbox: Sandbox | None = None
     prefixes: bool = False
     ami: str | None = None
+    ami_family: Literal["al2023", "bottlerocket"] = "al2023"
 
     @property
     def offers(self) -> Offers:
         """Every type and way to buy that its nodes may be of."""
         return self.scaled or self.spot or Offers(types=(self.instance,), usages=(self.usage,))
+
+    @property
+    def bottlerocket(self) -> bool:
+        """Whether its nodes boot Bottlerocket."""
+        return self.ami_family == "bottlerocket"
 
     @property
     def falls_back(self) -> bool:

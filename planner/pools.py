@@ -116,7 +116,7 @@ def _on_aws(
     full = usage is UsageClass.CAPACITY_BLOCK or held is not None
     strategy = update_strategy(training=pool.role == "training", block=full)
     return AwsPoolPlan(
-        **pool.model_dump(include={"name", "role", "exclusive_cpus", "root_volume_gib", "ami"}),
+        **pool.model_dump(include={"name", "role", "exclusive_cpus", "root_volume_gib", "ami", "ami_family"}),
         hardware=instance.type,
         gpu=instance.gpu,
         count=pool.most,

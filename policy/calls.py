@@ -1,15 +1,20 @@
 """Addresses in S3 that pods name in their words and their environment, and whether they read or write there."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from policy.graph import Graph
 from policy.pods import Pod, pods
+from policy.words import flags
 
 ADDRESS = re.compile(r"s3://([a-z0-9][a-z0-9.\-]+)((?:/[\w.\-=]+)*)")
-COPY = re.compile(r"\b(?:cp|sync|mv)\s+(\S+)\s+(\S+)")
+_OPTION = r"(?:\s+--(?:(?:region|profile|exclude|include|endpoint-url|sse|sse-kms-key-id)\s+\S+|[\w-]+(?:=\S+)?))*"
+COPY = re.compile(rf"\b(?:cp|sync|mv){_OPTION}\s+(\S+){_OPTION}\s+(\S+)")
+WRITTEN = re.compile(r"(?:checkpoint|output|save|upload|result|artifact)s?(?:[_-]\w+)*", re.IGNORECASE)
+"""Variables and flags that name where a program writes."""
+
 VARIABLE = re.compile(r"\$(?:\{(\w+)\}|\((\w+)\)|(\w+))")
 OWN_CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SHARED_CREDENTIALS_FILE", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3")
 
@@ -48,7 +53,7 @@ def calls(graph: Graph) -> Iterator[Call]:
                 continue
             text = _text(container, environment)
             if "--no-sign-request" not in text:
-                for key, ways in _addresses(text, environment):
+                for key, ways in _addresses(text, [*environment.items(), *flags(container)]):
                     found.setdefault(key, set()).update(ways)
         yield from _calls(pod, found)
 
@@ -76,10 +81,10 @@ def _text(container: Mapping[str, Any], environment: Mapping[str, Any]) -> str:
     return VARIABLE.sub(value, words)
 
 
-def _addresses(text: str, environment: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], set[str]]]:
-    for each in (text, *(str(value) for value in environment.values())):
-        for match in ADDRESS.finditer(each):
-            yield (match[1], match[2].strip("/")), set()
+def _addresses(text: str, told: Sequence[tuple[Any, Any]]) -> Iterator[tuple[tuple[str, str], set[str]]]:
+    for name, each in (("", text), *told):
+        for match in ADDRESS.finditer(str(each)):
+            yield (match[1], match[2].strip("/")), {WRITE} if WRITTEN.fullmatch(str(name)) else set()
     for source, sink in COPY.findall(text):
         for word, way in ((source, READ), (sink, WRITE)):
             if named := ADDRESS.search(word):

@@ -178,7 +178,7 @@ def plugins_reach_their_nodes(graph: Graph) -> Iterator[Finding]:
             for step in path:
                 values = values.get(step) if isinstance(values, Mapping) else None
             for pool in pools(graph) if values is not None else ():
-                taints = of_group(pool.group).taints if devices(pool, resource) else ()
+                taints = of_group(graph, pool.group).taints if devices(pool, resource) else ()
                 if wrong := [each["key"] for each in taints if not tolerated(values, each)]:
                     yield release.name, f"tolerates no taint {', '.join(wrong)} of {pool.group.name}"
 

@@ -3,14 +3,18 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from policy.gangs import GPU, asks
+from policy.gangs import GPU, asks, spec_of
 from policy.graph import UNKNOWN, Graph
 from policy.pods import Pod, pods
 from policy.rule import Finding, rule
-from policy.words import environment
+from policy.selectors import object_named
+from policy.words import environment, flag
 
 OF_TRANSPORT = ("NCCL_", "FI_", "UCX_", "TORCH_NCCL_")
 SAVES = "CHECKPOINT_DIR"
+TRACES = "TORCH_NCCL_DEBUG_INFO_TEMP_FILE"
+SAVING = ("checkpoint-dir", "output-dir", "save", "save-dir")
+"""Flags by which scripts of Megatron-LM, Transformers and others are told where to save."""
 
 
 @rule(
@@ -55,7 +59,8 @@ def cards_may_lock_memory(graph: Graph) -> Iterator[Finding]:
 @rule(
     source="Kubernetes: https://kubernetes.io/docs/concepts/storage/volumes/: what a container writes outside of its "
     "mounts is gone with it; a claim or a mount that is read-only takes nothing",
-    remedy="mount a claim that may be written at the directory that CHECKPOINT_DIR names",
+    remedy="mount a claim and a volume that may be written at the directory that CHECKPOINT_DIR, --output-dir or "
+    "--save names",
 )
 def saves_can_be_written(graph: Graph) -> Iterator[Finding]:
     """A run writes its checkpoints to a volume that outlives its pods, and may write there."""
@@ -63,16 +68,24 @@ def saves_can_be_written(graph: Graph) -> Iterator[Finding]:
         if not asks(pod, GPU):
             continue
         for container in pod.spec.get("containers") or []:
-            place = dict(environment(graph, pod, container)).get(SAVES)
-            if not place or UNKNOWN in place:
-                continue
-            mount = _mount(container, place)
-            volume = _volume(pod, mount)
-            claim = volume.get("persistentVolumeClaim") or {}
-            if not mount or "emptyDir" in volume:
-                yield pod.owner, f"saves to {place}, which is gone with the pod ({pod.path})"
-            elif mount.get("readOnly") or claim.get("readOnly"):
-                yield pod.owner, f"saves to {place}, which is mounted read-only ({pod.path})"
+            told = dict(environment(graph, pod, container))
+            saves = told.get(SAVES) or flag(container, *SAVING)
+            for place in dict.fromkeys((saves or "", told.get(TRACES) or "")):
+                mount = _mount(container, place) if place.startswith("/") and UNKNOWN not in place else None
+                volume = _volume(pod, mount or {})
+                claim = volume.get("persistentVolumeClaim") or {}
+                if mount is not None and place == saves and (not mount or "emptyDir" in volume):
+                    yield pod.owner, f"saves to {place}, which is gone with the pod ({pod.path})"
+                elif mount and (mount.get("readOnly") or claim.get("readOnly") or _takes_nothing(graph, pod, claim)):
+                    yield pod.owner, f"saves to {place}, which is mounted read-only ({pod.path})"
+
+
+def _takes_nothing(graph: Graph, pod: Pod, claim: Mapping[str, Any]) -> bool:
+    """Whether the volume behind a claim is read-only for everybody."""
+    asked = object_named(graph, "PersistentVolumeClaim", pod.namespace, claim.get("claimName", ""))
+    volume = object_named(graph, "PersistentVolume", "default", spec_of(asked).get("volumeName", "")) if asked else None
+    given = spec_of(volume) if volume else {}
+    return bool((given.get("csi") or {}).get("readOnly")) or "ro" in (given.get("mountOptions") or [])
 
 
 def _mount(container: Mapping[str, Any], place: str) -> Mapping[str, Any]:

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from typing import Any
 
-from policy.gangs import GPU, amount, quantity
+from policy.gangs import GPU, amount, quantity, whole
 from policy.graph import Graph
 from policy.pods import Pod, pods
 from policy.rule import Finding, rule
 
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - where a container's processes share memory
+LEAST_BYTES = 2**30
 
 
 def _memory_volumes(pod: Pod) -> Iterator[tuple[str, Any]]:
@@ -48,19 +49,26 @@ def shared_memory_fits(graph: Graph) -> Iterator[Finding]:
 
 
 @rule(
-    source="NVIDIA NGC: PyTorch container (--shm-size, --ipc=host); the runtime's own /dev/shm has 64 MiB",
-    remedy="mount an emptyDir with medium Memory at /dev/shm",
+    source="NVIDIA NGC: PyTorch container (--shm-size, --ipc=host); the runtime's own /dev/shm has 64 MiB; NCCL: "
+    "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html (--shm-size=1g)",
+    remedy="mount an emptyDir with medium Memory at /dev/shm, of 1Gi at least",
 )
 def processes_share_memory(graph: Graph) -> Iterator[Finding]:
     """A container with several GPUs has more shared memory than the runtime's 64 MiB, and in memory (N05, AA06)."""
     for pod in pods(graph):
+        volumes = {each.get("name"): each for each in pod.spec.get("volumes") or []}
         for container in pod.spec.get("containers") or []:
-            gpus = str(((container.get("resources") or {}).get("limits") or {}).get(GPU, 0))
-            mounts = [each.get("mountPath", "").rstrip("/") for each in container.get("volumeMounts") or []]
-            if gpus.isdigit() and int(gpus) > 1 and SHARED_MEMORY not in mounts and not pod.spec.get("hostIPC"):
-                yield pod.owner, f"has {gpus} GPUs in {container.get('name')} and 64 MiB of shared memory"
-            if gpus.isdigit() and int(gpus) > 1 and SHARED_MEMORY in mounts:
-                name = (container.get("volumeMounts") or [])[mounts.index(SHARED_MEMORY)].get("name")
-                on_disk = [each for each in pod.spec.get("volumes") or [] if each.get("name") == name]
-                if any("emptyDir" in each and (each["emptyDir"] or {}).get("medium") != "Memory" for each in on_disk):
-                    yield pod.owner, f"has {gpus} GPUs in {container.get('name')} and its shared memory on disk"
+            gpus = whole(((container.get("resources") or {}).get("limits") or {}).get(GPU), 0)
+            mounts = container.get("volumeMounts") or []
+            place = [each for each in mounts if each.get("mountPath", "").rstrip("/") == SHARED_MEMORY]
+            if gpus < 2 or (pod.spec.get("hostIPC") and not place):
+                continue
+            memory = volumes.get(place[-1].get("name"), {}).get("emptyDir") if place else None
+            size = quantity((memory or {}).get("sizeLimit"))
+            has = f"has {gpus} GPUs in {container.get('name')} and"
+            if not place:
+                yield pod.owner, f"{has} 64 MiB of shared memory"
+            elif memory is not None and memory.get("medium") != "Memory":
+                yield pod.owner, f"{has} its shared memory on disk"
+            elif size is not None and size < LEAST_BYTES:
+                yield pod.owner, f"{has} {memory['sizeLimit'] if memory else 0} of shared memory"

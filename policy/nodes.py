@@ -198,7 +198,8 @@ def versions_follow_the_cluster(graph: Graph) -> Iterator[Finding]:
         above = pool.cluster.inputs.get("version") if pool.cluster else None
         if _minor(own) and _minor(above) and not 0 <= _minor(above) - _minor(own) <= MOST_BEHIND:
             yield pool.group.name, f"is of {own} in a cluster of {above}"
-        if _minor(own) and release[:2] == "1." and _minor(release) != _minor(own):
+        own_numbers = pool.ami.startswith("BOTTLEROCKET_")
+        if not own_numbers and _minor(own) and release[:2] == "1." and _minor(release) != _minor(own):
             yield pool.group.name, f"is of {own} and boots the AMI release {release}"
 
 

@@ -9,6 +9,7 @@ from policy.gangs import metadata_of, namespace_of
 from policy.graph import UNKNOWN, Graph, Resource
 from policy.pods import is_kubernetes, pods
 from policy.rule import Finding, rule
+from policy.words import flags
 
 IN_CHARTS = ("Release", "Chart")
 
@@ -213,9 +214,7 @@ def program_of(container: Mapping[str, Any]) -> str:
 
 def _serves(container: Mapping[str, Any], kind: str) -> bool:
     """Whether the training operator is told to serve a kind of job; it serves all where none is named."""
-    words = [str(each) for part in ("command", "args") for each in container.get(part) or []]
-    said = " ".join(words).replace("--enable-scheme ", "--enable-scheme=").lower().split()
-    named = [each.partition("=")[2] for each in said if each.startswith(("--enable-scheme=", "-enable-scheme="))]
+    named = [value.lower() for name, value in flags(container) if name == "enable-scheme"]
     return not named or kind in named
 
 

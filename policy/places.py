@@ -7,6 +7,7 @@ from typing import Any
 
 from policy.gangs import copies, spec_of
 from policy.graph import UNKNOWN, Graph, Resource
+from policy.network import subnets_of
 from policy.pods import Pod, pods
 from policy.pools import NODE_GROUP
 from policy.rule import Finding, rule
@@ -17,6 +18,9 @@ EFFECTS = {"NO_SCHEDULE": "NoSchedule", "NO_EXECUTE": "NoExecute"}
 """Effects as EKS writes them."""
 
 HOSTNAME = "kubernetes.io/hostname"
+ZONES = {"topology.kubernetes.io/zone": "availabilityZone", "topology.k8s.aws/zone-id": "availabilityZoneId"}
+"""By label that EKS gives nodes: what a subnet says of it."""
+
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _NAME = re.compile(r"nodeRegistration:\n\s+name: (\S+)")
 _LABELS = re.compile(r"- name: node-labels\n\s+value: '?([^'\n]+)'?")
@@ -76,13 +80,16 @@ def of_node_pool(pool: Resource) -> Place:
     return Place(name=pool.name, labels=labels, taints=tuple(taints))
 
 
-def of_group(group: Resource) -> Place:
-    """The nodes of a managed node group."""
+def of_group(graph: Graph, group: Resource) -> Place:
+    """The nodes of a managed node group, in the zones of its subnets where all of these say theirs."""
+    subnets = [{**each.outputs, **each.inputs} for each in subnets_of(graph, group)]
+    zones = {label: [str(each.get(key) or UNKNOWN) for each in subnets] for label, key in ZONES.items()}
     most = (group.inputs.get("scalingConfig") or {}).get("maxSize")
     left = any("scalingConfig" in each for each in group.ignore_changes)
     return Place(
         name=group.name,
-        labels={key: [value] for key, value in (group.inputs.get("labels") or {}).items()},
+        labels={key: [value] for key, value in (group.inputs.get("labels") or {}).items()}
+        | {label: values for label, values in zones.items() if values and UNKNOWN not in values},
         taints=tuple(
             _taint(one["key"], one.get("value") or "", one["effect"]) for one in group.inputs.get("taints") or []
         ),
@@ -96,14 +103,16 @@ def places(graph: Graph) -> list[Place]:
 
 
 def _places(graph: Graph) -> Iterator[Place]:
-    yield from (of_group(each) for each in graph.of_type(NODE_GROUP))
+    yield from (of_group(graph, each) for each in graph.of_type(NODE_GROUP))
     yield from (of_node_pool(each) for each in node_pools(graph))
     yield from machines(graph)
 
 
 def _written(graph: Graph) -> set[str]:
-    """Labels that the program gives nodes."""
-    return {key for each in places(graph) for key in each.labels if not key.startswith(OF_NODES)}
+    """Labels that the program gives nodes; of those that others give them too, the ones known of every node."""
+    found = [each.labels.keys() for each in places(graph)]
+    known = set.intersection(*map(set, found)) if found else set()
+    return known | {key for each in found for key in each if not key.startswith(OF_NODES)}
 
 
 def _needed(graph: Graph, pod: Pod) -> list[list[Mapping[str, Any]]]:

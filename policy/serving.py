@@ -10,6 +10,7 @@ from policy.metrics import CUSTOM, EXTERNAL, claimed
 from policy.owners import chart_of
 from policy.pods import Pod, is_kubernetes, pods
 from policy.rule import Finding, rule
+from policy.selectors import holds_all
 from policy.words import flag, tokens
 
 LOAD_SECONDS = 60
@@ -121,12 +122,13 @@ def one_autoscaler_per_target(graph: Graph) -> Iterator[Finding]:
     """An autoscaler's target exists, and has no other autoscaler (IN06)."""
     seen: dict[tuple[str, str, str], str] = {}
     here = {(each.kind, namespace_of(each)) for each in graph.resources.values() if is_kubernetes(each)}
+    whole_of = {each for _, each in here if holds_all(graph, each)}
     for each in scalers(graph):
         target = scaled_by(each)
         if target in seen:
             yield each.name, f"scales {target[0]} {target[2]}, which {seen[target]} scales already"
         seen.setdefault(target, each.name)
-        if target[:2] in here and _template_of(graph, each) is None:
+        if (target[:2] in here or target[1] in whole_of) and _template_of(graph, each) is None:
             yield each.name, f"scales {target[0]} {target[2]} in {target[1]}, which nothing creates"
         least = whole(spec_of(each).get("minReplicas"), 1)
         most = whole(spec_of(each).get("maxReplicas"), least)

@@ -5,8 +5,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from zoneinfo import available_timezones
 
+from policy.documents import as_list
 from policy.gangs import APART, GPU, amount, spec_of
 from policy.graph import UNKNOWN, Graph
+from policy.owners import IN_CHARTS, chart_of, value_at
 from policy.pods import is_kubernetes, pods
 from policy.rule import Finding, rule
 from policy.serving import scaled_by
@@ -17,14 +19,28 @@ _WORDS = re.compile(r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|sun|mon
 _PART = re.compile(r"(?:[*?]|(\d+)(?:-(\d+))?)(?:/(\d+))?")
 
 
+SWITCHES: Mapping[str, tuple[str, ...]] = {
+    "volcano": (
+        *(f"custom.{each}_replicas" for each in ("scheduler", "controller", "admission")),
+        *(f"custom.{each}_enable" for each in ("scheduler", "controller")),
+    ),
+    "prometheus-adapter": ("replicas",),
+    "metrics-server": ("replicas",),
+    "cert-manager": ("replicaCount", "webhook.replicaCount", "cainjector.replicaCount"),
+    "external-secrets": ("replicaCount", "webhook.replicaCount", "certController.replicaCount"),
+    "keda": ("operator.replicaCount", "metricsServer.replicaCount", "webhooks.replicaCount"),
+}
+"""By chart: values (of their values.yaml) of which 0 or false leaves a part away that the others need."""
+
+
 @rule(
     source="Kubernetes: https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#pausing-and-resuming-a-"
     "deployment, controllers/job/#parallel-execution-for-jobs, controllers/cron-jobs/#schedule-suspension; an HPA does "
     "nothing for a target of 0 replicas",
-    remedy="take paused, suspend and the 0 out, or leave the object out of the program",
+    remedy="take paused, suspend and the 0 (or false) out, or leave the object out of the program",
 )
 def work_is_switched_on(graph: Graph) -> Iterator[Finding]:
-    """What is declared runs: no Deployment is paused, no workload has 0 pods, no CronJob is suspended."""
+    """What is declared runs: no Deployment is paused, no workload or part of a chart has 0 pods, no CronJob waits."""
     from_zero = {scaled_by(each) for each in graph.of_type("ScaledObject")}
     for each in graph.resources.values():
         if not is_kubernetes(each):
@@ -41,6 +57,9 @@ def work_is_switched_on(graph: Graph) -> Iterator[Finding]:
                     yield each.name, f"is a Job with {key} 0: it makes no pod"
         if each.kind == "CronJob" and spec.get("suspend") is True:
             yield each.name, "is a CronJob that is suspended: it starts nothing"
+        for path in SWITCHES.get(chart_of(each), ()) if each.kind in IN_CHARTS else ():
+            if value_at(each.inputs.get("values"), path) == 0:
+                yield each.name, f"is {chart_of(each)} with {path} {value_at(each.inputs['values'], path)}"
 
 
 @rule(
@@ -110,7 +129,7 @@ def servers_say_when_they_are_ready(graph: Graph) -> Iterator[Finding]:
     """A model server gets requests only once it has its weights, and its probes ask for what it answers (IN04)."""
     for pod in pods(graph):
         for container in pod.spec.get("containers") or [] if pod.kind in APART else ():
-            vllm = any("vllm" in str(each) for key in ("image", "command") for each in _list(container.get(key)))
+            vllm = any("vllm" in str(each) for key in ("image", "command") for each in as_list(container.get(key)))
             if not (vllm and amount(pod, GPU) and (container.get("ports") or container.get("startupProbe"))):
                 continue
             if not container.get("readinessProbe"):
@@ -119,10 +138,6 @@ def servers_say_when_they_are_ready(graph: Graph) -> Iterator[Finding]:
                 path = ((container.get(name) or {}).get("httpGet") or {}).get("path")
                 if path not in (None, UNKNOWN) and str(path) not in ANSWERED:
                     yield pod.owner, f"asks for {path} in its {name}, which vLLM answers with 404"
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
 
 
 @rule(

@@ -18,6 +18,7 @@ OF_NODES = (
     "kubernetes.io/",
     "node.kubernetes.io/",
     "topology.kubernetes.io/",
+    "topology.k8s.aws/",
     "feature.node.kubernetes.io/",
     "eks.amazonaws.com/",
 )

@@ -5,7 +5,7 @@ from typing import Any
 
 from policy.gangs import above, namespace_of, of_training_operator, roles, spec_of, whole
 from policy.graph import Graph, Resource
-from policy.owners import IN_CHARTS, chart_of
+from policy.owners import IN_CHARTS, chart_of, program_of
 from policy.pods import Pod, pods
 from policy.rule import Finding, rule
 from policy.words import flag, flags
@@ -43,7 +43,7 @@ def _operators(graph: Graph, image: str) -> Iterator[tuple[Pod, Mapping[str, Any
     """(pod, container) of an operator in the graph, by the last part of its image's name."""
     for pod in pods(graph):
         for container in pod.spec.get("containers") or []:
-            if str(container.get("image")).split("@")[0].rsplit("/", 1)[-1].partition(":")[0] == image:
+            if program_of(container) == image:
                 yield pod, container
 
 

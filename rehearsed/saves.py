@@ -106,6 +106,19 @@ class Saver:
         self.due = now + (self._every if self._writes else self._takes) / TIME_SCALE
         self._writes = not self._writes
 
+    def last(self, now: float) -> None:
+        """SIGTERM: the run saves the step that it is at, as node/trainer does, whole if its grace period is as long."""
+        if self.due is None or self._mount is None:
+            return
+        if not self._writes:
+            passed = self._every - (self.due - now) * TIME_SCALE
+            self._step += max(1, round(passed / STEP_SECONDS))
+        grace = float(self._launch.pod["spec"].get("terminationGracePeriodSeconds", 30))
+        files = {SHARD: SHARD_BYTES, **({MANIFEST: MANIFEST_BYTES} if self._takes <= grace else {})}
+        place = posixpath.join(self._root, f"step-{self._step}")
+        self._launch.world.contents.add(self._mount.volume, {f"{place}/{name}": size for name, size in files.items()})
+        self.due = None
+
 
 def beside(launch: Launch) -> Program:
     """The container that seals a run's saves: here the run writes them whole, and what it does is tested on disks."""

@@ -7,6 +7,7 @@ PyTorch's ProcessGroupNCCL (an error of NCCL ends the rank).
 
 import posixpath
 import re
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -76,6 +77,7 @@ class Trainer(Answering):
         return min((each for each in (super().next_change(now), self._saver.due) if each is not None), default=None)
 
     def leaves(self) -> bool:
+        self._saver.last(time.monotonic())
         return self._reporter is None or self._reporter.leaves()
 
     def stop(self) -> None:

@@ -5,18 +5,15 @@ from collections.abc import Iterator, Sequence
 from review.blocks import Block, Rank, fitted
 from review.compared import Compared
 from review.decision import decision
+from review.post import LIMIT, MARKER
 from review.sections import sections
 from review.words import plain
 
-MARKER = "<!-- gpucluster-review -->"
-"""By this line the comment finds itself again."""
-GITHUB_LIMIT = 65_536
-"""Characters that a comment of GitHub may have (issue_comment: "body is too long (maximum is 65536 characters)")."""
 FOOTER = 1_000
 """What is left for who posts it, to say of which run it is."""
 
 
-def comment(stacks: Sequence[Compared], *, base: str, whole: str, limit: int = GITHUB_LIMIT - FOOTER) -> str:
+def comment(stacks: Sequence[Compared], *, base: str, whole: str, limit: int = LIMIT - FOOTER) -> str:
     """The Markdown of one comment about all stacks, those that are refused first; `whole` says where everything is.
 
     Raises ValueError if even the decisions do not fit.

@@ -8,7 +8,8 @@ from review.blocks import Block, Rank
 from review.compared import Compared
 from review.preview import STACK, Step, short
 
-_LONGEST = 160
+_LONGEST, _BEFORE = 160, 20
+"""Characters that are shown of a value; of two long ones from so many before the first that differs."""
 _NOISE = ("labels", "annotations", "tags", "tagsAll", "matchLabels", "urn", "provider", "__")
 """Steps of a path below which there are labels, and what the engine keeps for itself."""
 _DOCUMENTS = ("policy", "assumeRolePolicy", "inlinePolicy")
@@ -66,13 +67,22 @@ def _lines(op: str, path: str, old: Any, new: Any) -> Iterator[str]:
     elif new is None:
         yield f"!   {path}: removed {_short(old)}"
     else:
-        yield f"!   {path}: {_short(old)} => {_short(new)}"
+        texts = was, now = _text(old), _text(new)
+        shortest, longest = sorted(map(len, texts))
+        parted = next((at for at in range(shortest) if was[at] != now[at]), shortest)
+        begin = max(0, parted - _BEFORE) if longest > _LONGEST else 0
+        yield f"!   {path}: {_short(old, begin)} => {_short(new, begin)}"
 
 
-def _short(value: Any) -> str:
+def _text(value: Any) -> str:
     text = " ".join((value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).split())
-    text = text.replace("```", "'''")
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({len(text):,} characters)"
+    return text.replace("```", "'''")
+
+
+def _short(value: Any, begin: int = 0) -> str:
+    text = _text(value)
+    shown = f"{'...' if begin else ''}{text[begin : begin + _LONGEST]}"
+    return shown if len(text) <= begin + _LONGEST else f"{shown}... ({len(text):,} characters)"
 
 
 def is_noise(path: str, value: Any) -> bool:

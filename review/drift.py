@@ -14,15 +14,14 @@ from tempfile import TemporaryDirectory
 
 from review.blocks import Block, Rank, fitted
 from review.changed import stacks_here
-from review.comment import FOOTER, GITHUB_LIMIT
+from review.comment import FOOTER
 from review.compared import Compared
 from review.diff import diff_blocks, whole
 from review.losses import losses
+from review.post import DRIFT, LIMIT
 from review.preview import Preview, PreviewError, read
 from review.words import counted
 from settings.errors import meant
-
-MARKER = "<!-- gpucluster-drift {stack} -->"
 
 
 def drift(stack: str, seen: Preview, where: str) -> str:
@@ -35,8 +34,8 @@ def drift(stack: str, seen: Preview, where: str) -> str:
         "back by the next `pulumi up`. Either somebody changed the account by hand, or something was merged and not "
         "applied."
     )
-    head = Block(rank=Rank.DECISION, lines=[MARKER.format(stack=stack), first])
-    return fitted([head, losses(shown), *diff_blocks(shown)], GITHUB_LIMIT - FOOTER, where)
+    head = Block(rank=Rank.DECISION, lines=[DRIFT.format(stack=stack), first])
+    return fitted([head, losses(shown), *diff_blocks(shown)], LIMIT - FOOTER, where)
 
 
 def looked(stack: str, log: Path) -> subprocess.CompletedProcess[str]:

@@ -22,9 +22,11 @@ from pathlib import Path
 from typing import Any
 
 MARKER = "<!-- gpucluster-review -->"
+"""By this line the comment finds itself again."""
 DRIFT = "<!-- gpucluster-drift {stack} -->"
 STACK = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 LIMIT = 65_536
+"""Characters of a comment (GitHub, issue_comment: "body is too long (maximum is 65536 characters)")."""
 LARGEST = 4 * LIMIT
 """Bytes of a file worth reading: a character has at most four."""
 AUTHOR = "github-actions[bot]"

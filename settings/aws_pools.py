@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
+from pydantic.alias_generators import to_camel
 
 from settings.capacity_reservation import CapacityReservation
 from settings.karpenter import Karpenter
@@ -17,6 +18,16 @@ from settings.types import (
     ReservationId,
     ZoneId,
 )
+
+_PLUGIN = "is read by the GPU Operator's device plugin, and Bottlerocket runs a plugin of its own in its place"
+_BOTTLEROCKET_LACKS = {
+    "mig": _PLUGIN,
+    "time_slices": _PLUGIN,
+    "exclusive_cpus": "is written for nodeadm, which Bottlerocket has not",
+    "sandbox": "puts gVisor's programs beside containerd, where Bottlerocket's file system is read-only",
+    "ami": "is an image built from EKS' AL2023 one, and Bottlerocket reads other user data",
+    "karpenter": "boots EKS' AL2023 images",
+}
 
 
 class Reservation(Section):
@@ -71,6 +82,9 @@ class AwsPool(Pool):
         Sandbox | None,
         Field(description="install gVisor for CPU pods of the RuntimeClass gvisor; None = no gVisor"),
     ] = None
+    ami_family: Annotated[
+        Literal["al2023", "bottlerocket"], Field(description="which of EKS' images the nodes boot")
+    ] = "al2023"
     ami: Annotated[
         AmiId | None,
         Field(description="your own image, built from EKS' AL2023 one for such nodes; None = EKS' recorded release"),
@@ -107,6 +121,9 @@ class AwsPool(Pool):
             problems.append((("ami",), "is for node groups, and Karpenter takes EKS' images; remove one of the two"))
         if self.sandbox:
             problems += wrong_place(self.role)
+        if self.ami_family == "bottlerocket":
+            lacking = ((key, why) for key, why in _BOTTLEROCKET_LACKS.items() if getattr(self, key))
+            problems += [((to_camel(key),), f"{why}; remove it, or amiFamily") for key, why in lacking]
         if self.spot:
             problems += self.spot.beside(
                 capacity=self.capacity,

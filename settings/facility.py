@@ -1,10 +1,14 @@
 """The room: racks, circuits, cooling, and what a kilowatt-hour costs."""
 
+from math import sqrt
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from settings.sections import Section
+
+CONTINUOUS = 0.8
+"""Share of a breaker's rating that a load may take for hours (NEC 210.20 and 215.3: 125 % of continuous load)."""
 
 
 class Racks(Section):
@@ -21,6 +25,11 @@ class Circuit(Section):
     volts: Annotated[float, Field(ge=100, le=480)]
     phases: Literal[1, 3]
     amperes: Annotated[float, Field(gt=0, le=1000)]
+
+    @property
+    def usable_kw(self) -> float:
+        """kW that it carries continuously, at power factor 1."""
+        return self.volts * self.amperes * (sqrt(3) if self.phases == 3 else 1) * CONTINUOUS / 1000
 
 
 class Ups(Section):

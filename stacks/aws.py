@@ -6,7 +6,7 @@ from catalogue.versions import ADDONS, AWS_CLI_IMAGE, EFA_DEVICE_PLUGIN
 from components.aws.addons import HOME_ADDONS, SERVICE_ADDONS, Addons, AddonsArgs, AddonSpec, node_addons
 from components.aws.block import BlockStorage, BlockStorageArgs
 from components.aws.cluster import Cluster, ClusterArgs
-from components.aws.devices import GPU_OPERATOR_VALUES, efa_plugin_values
+from components.aws.devices import BOTTLEROCKET_VALUES, GPU_OPERATOR_VALUES, efa_plugin_values
 from components.layers import Fabric, HardwarePool, KubePlatform, Storage
 from components.platform.network_rules import Reach, internet
 from components.platform.taints import tolerations_of_all_pools
@@ -114,7 +114,7 @@ def deploy_aws(plan: AwsPlan) -> Platform:
             ready=services.installed["coredns"],
         ),
         pools=gpu_pools(plan, {**pools, **scaled}),
-        devices=_devices(base),
+        devices=_devices(plan, base),
         block=block.storage_class,
         remover=services.installed["aws-ebs-csi-driver"],
         shared=LustreSource(
@@ -211,17 +211,19 @@ def _entry(plan: AwsPlan, base: Ground) -> Entry:
     )
 
 
-def _devices(base: Ground) -> Devices:
+def _devices(plan: AwsPlan, base: Ground) -> Devices:
     """The plugin offers EFA to pods where nodes have any; the GPUs' driver is in the nodes' image."""
+    theirs = any(pool.bottlerocket and pool.gpus_per_node for pool in plan.pools.values())
+    values = BOTTLEROCKET_VALUES if theirs else GPU_OPERATOR_VALUES
     if base.efa_group_id is None:
-        return Devices(gpu_operator=GPU_OPERATOR_VALUES)
+        return Devices(gpu_operator=values)
     plugin = DeviceChart(
         name="efa-plugin",
         chart=EFA_DEVICE_PLUGIN,
         namespace="kube-system",
         values=efa_plugin_values(tolerations_of_all_pools()),
     )
-    return Devices(gpu_operator=GPU_OPERATOR_VALUES, charts=[plugin])
+    return Devices(gpu_operator=values, charts=[plugin])
 
 
 def _cluster_args(plan: AwsPlan, base: Ground, *, stands: bool) -> ClusterArgs:

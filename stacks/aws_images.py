@@ -1,6 +1,7 @@
 """ECR, which a controller in the cluster reads images and signatures from."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import pulumi
 
@@ -16,6 +17,16 @@ ACTIONS = (
     "ecr:ListImageReferrers",
 )
 """What reads an image, and what was pushed about it (ECR user guide, "Amazon ECR repository policies")."""
+
+
+def pulling(*, partition: str, region: str, account: str, path: str) -> list[dict[str, Any]]:
+    """Statements that allow to read what lies below a path of a registry."""
+    below = f"repository/{path}/*" if path else "repository/*"
+    images = f"arn:{partition}:ecr:{region}:{account}:{below}"
+    return [
+        {"Sid": "SignIn", "Effect": "Allow", "Action": "ecr:GetAuthorizationToken", "Resource": "*"},
+        {"Sid": "ReadImages", "Effect": "Allow", "Action": list(ACTIONS), "Resource": images},
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,18 +46,9 @@ class EcrImages:
     def reader(
         self, name: str, *, namespace: pulumi.Input[str], account: str, opts: pulumi.ResourceOptions
     ) -> pulumi.Output[str]:
-        below = f"repository/{self.path}/*" if self.path else "repository/*"
         document = self.partition.apply(
             lambda partition: statement_document(
-                [
-                    {"Sid": "SignIn", "Effect": "Allow", "Action": "ecr:GetAuthorizationToken", "Resource": "*"},
-                    {
-                        "Sid": "ReadImages",
-                        "Effect": "Allow",
-                        "Action": list(ACTIONS),
-                        "Resource": f"arn:{partition}:ecr:{self.region}:{self.account}:{below}",
-                    },
-                ]
+                pulling(partition=partition, region=self.region, account=self.account, path=self.path)
             )
         )
         args = PodIdentityArgs(

@@ -19,7 +19,7 @@ from components.aws.spot_pool import SpotPool, SpotPoolArgs
 from components.aws.user_data import MirrorLogin, OwnImage, SandboxSource
 from components.layers import HardwarePool
 from planner.blocks import BlockShare
-from planner.nodes import EXCLUSIVE_SPARE_MILLICORES
+from planner.nodes import EXCLUSIVE_SPARE_MILLICORES, hugepages_mib
 from planner.pool_types import AwsPoolPlan
 from planner.replacement import MAX_UNAVAILABLE, RepairPlan
 from planner.types import AwsPlan
@@ -31,9 +31,10 @@ NodeGroups = NodePool | BlockPool | SpotPool
 
 
 def ami_type(pool: AwsPoolPlan) -> str:
-    """EKS' AL2023 image for the pool's nodes: the NVIDIA one carries driver and container toolkit."""
+    """EKS' image for the pool's nodes: the NVIDIA one carries driver and container toolkit."""
     architecture = "ARM_64" if pool.instance.architecture is Architecture.ARM64 else "x86_64"
-    return f"AL2023_{architecture}_{'NVIDIA' if pool.gpus_per_node else 'STANDARD'}"
+    plain = "" if pool.bottlerocket else "_STANDARD"
+    return f"{pool.ami_family.upper()}_{architecture}{'_NVIDIA' if pool.gpus_per_node else plain}"
 
 
 def mirror_login(plan: AwsPlan) -> MirrorLogin | None:
@@ -64,6 +65,7 @@ def node_pools(
         login=plan.supply.login.secret_arn if plan.supply.login else None,
     )
     role = NodeRole("node-role", may, inside)
+    release = KUBERNETES[plan.kubernetes_version]
 
     def args(pool: AwsPoolPlan, share: BlockShare | None = None) -> NodePoolArgs:
         return NodePoolArgs(
@@ -71,7 +73,7 @@ def node_pools(
             cluster_name=cluster.name,
             kubernetes_version=plan.kubernetes_version,
             ami_type=ami_type(pool),
-            ami_release=KUBERNETES[plan.kubernetes_version].ami_release,
+            ami_release=release.bottlerocket_release if pool.bottlerocket else release.ami_release,
             node_role_arn=role.arn,
             subnet_ids=ground.network.subnet_ids("system" if pool.role == "system" else "gpu"),
             security_group_ids=[cluster.security_group_id],
@@ -99,6 +101,7 @@ def node_pools(
             own=_own_image(pool.ami, pool.max_pods, cluster) if pool.ami else None,
             login=mirror_login(plan),
             exclusive_spare_millicores=EXCLUSIVE_SPARE_MILLICORES if pool.exclusive_cpus else 0,
+            hugepages=hugepages_mib(pool.efa) // 2,
             after=after,
         )
 

@@ -13,6 +13,11 @@ NEVER = "never"
 _INSTANT = timedelta(microseconds=1)
 
 
+def written(when: datetime) -> str:
+    """A moment as it stands in a parameter."""
+    return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def ends_parameter(project: str, stack: str) -> str:
     """Where the end of a stack with a keeper stands."""
     return f"/{project}/{stack}/keeper/ends"

@@ -16,7 +16,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from sweep.account import AwsAccount
-from sweep.ends import NEVER, ends_parameter
+from sweep.ends import NEVER, ends_parameter, written
 from sweep.things import Account
 
 MOST_HOURS = 24 * 31
@@ -62,13 +62,13 @@ def extended(now_is: Life, hours: float, now: datetime) -> datetime:
         raise RefusedError("it has no end, so there is nothing to extend")
     if now_is.stopped:
         raise RefusedError(f"it was stopped ({now_is.stopped}) and is being removed; {AGAIN}")
-    if now >= min(now_is.ends, now_is.latest or now_is.ends):
-        raise RefusedError(f"it ended at {_written(now_is.ends)} and is being removed; {AGAIN}")
+    if now >= (over := min(now_is.ends, now_is.latest or now_is.ends)):
+        raise RefusedError(f"it ended at {written(over)} and is being removed; {AGAIN}")
     until = now_is.ends + timedelta(hours=hours)
     if now_is.latest and until > now_is.latest:
         most = max(0, math.floor((now_is.latest - now_is.ends) / timedelta(hours=0.1))) / 10
         raise RefusedError(
-            f"its budget is spent at {_written(now_is.latest)}, and it would end at {_written(until)}; "
+            f"its budget is spent at {written(now_is.latest)}, and it would end at {written(until)}; "
             f"take HOURS={most:g} at most, or raise keeper.maxUsd and run pulumi up"
         )
     return until
@@ -112,14 +112,10 @@ def _extend(account: Account, project: str, stack: str, hours: float, now: datet
         print(f"{stack} is not extended: {refused}")
         return 1
     name = ends_parameter(project, stack)
-    account.call("ssm", "put_parameter", Name=name, Value=_written(until), Type="String", Overwrite=True)
-    print(f"{stack} ends at {_written(until)}; {hours:g} hours more cost {before.hourly_usd * hours:.2f} USD")
-    print(f'set keeper.endsAt to "{_written(until)}" in Pulumi.{stack}.yaml: its tags follow with the next pulumi up')
+    account.call("ssm", "put_parameter", Name=name, Value=written(until), Type="String", Overwrite=True)
+    print(f"{stack} ends at {written(until)}; {hours:g} hours more cost {before.hourly_usd * hours:.2f} USD")
+    print(f'set keeper.endsAt to "{written(until)}" in Pulumi.{stack}.yaml: its tags follow with the next pulumi up')
     return 0
-
-
-def _written(when: datetime) -> str:
-    return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 if __name__ == "__main__":

@@ -25,6 +25,9 @@ GPU_OPERATOR_VALUES: Mapping[str, Any] = {
 """EKS' NVIDIA images bring the driver and register the toolkit, so the operator installs neither. GPUDirect Storage
 stays off: EKS nodes do not mount the file system through it."""
 
+BOTTLEROCKET_VALUES: Mapping[str, Any] = {**GPU_OPERATOR_VALUES, "devicePlugin": {"enabled": False}}
+"""Bottlerocket runs the device plugin itself (EKS user guide, "EKS Bottlerocket NVIDIA AMIs")."""
+
 
 def efa_network(interfaces: int) -> PodNetwork:
     """What a pod with all EFA interfaces of its node needs; registering memory with the device locks it (NW03)."""

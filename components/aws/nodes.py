@@ -15,12 +15,13 @@ from catalogue.types import Interface, InterfaceType
 from components._base import Component, physical_name
 from components.aws.capacity import BLOCK_MARKET, CapacityBlock, HeldCapacity, held_for, started_in
 from components.aws.node_repair import Repair, repaired
-from components.aws.user_data import MirrorLogin, OwnImage, SandboxSource, own_user_data, user_data
+from components.aws.user_data import MirrorLogin, OwnImage, SandboxSource, bottlerocket_data, own_user_data, user_data
 from components.platform.taints import Taint
 
 EFFECTS = {"NoSchedule": "NO_SCHEDULE", "PreferNoSchedule": "PREFER_NO_SCHEDULE", "NoExecute": "NO_EXECUTE"}
 """EKS' words for the effects of taints."""
-ROOT_DEVICE = "/dev/xvda"
+ROOT_DEVICE, BOTTLEROCKET_DEVICE = "/dev/xvda", "/dev/xvdb"
+"""Where images and pods' files lie; Bottlerocket's system has the first one for itself."""
 TAGGED_WITH_THE_NODE = ("instance", "volume", "network-interface")
 
 
@@ -39,6 +40,7 @@ class NodePoolArgs:
     starts in the placement group `beside`, which another pool has made, where it is named. `sandbox` is where gVisor
     comes from, `login` where nodes read who they are at the mirror. With `exclusive_spare_millicores` pods have their
     CPUs to themselves, so much apart. Nodes boot the image `own`, where it is named, and else EKS' release of the type.
+    One of Bottlerocket's keeps `hugepages` of 2 MiB, and takes neither `sandbox`, `login`, `lustre_efa` nor CPUs apart.
     """
 
     pool: str
@@ -73,6 +75,7 @@ class NodePoolArgs:
     own: OwnImage | None = None
     login: MirrorLogin | None = None
     exclusive_spare_millicores: int = 0
+    hugepages: int = 0
     beside: pulumi.Input[str] | None = None
     after: Sequence[pulumi.Resource] = ()
 
@@ -123,7 +126,7 @@ class NodePool(Component):
                 capacity_reservation_specification=started_in(reservation),
                 image_id=args.own.ami if args.own else None,
                 update_default_version=True,
-                block_device_mappings=[_root_volume(args.root_volume_gib)],
+                block_device_mappings=_volumes(args),
                 metadata_options=aws.ec2.LaunchTemplateMetadataOptionsArgs(
                     http_endpoint="enabled", http_tokens="required", http_put_response_hop_limit=1
                 ),
@@ -203,6 +206,8 @@ class NodePool(Component):
 
 
 def _user_data(args: NodePoolArgs) -> pulumi.Input[str] | None:
+    if _is_bottlerocket(args):
+        return bottlerocket_data(raid=args.local_nvme, hugepages=args.hugepages)
     further: dict[str, Any] = {"raid": args.local_nvme, "lustre_efa": args.lustre_efa, "sandbox": args.sandbox}
     further |= {"login": args.login, "exclusive_spare_millicores": args.exclusive_spare_millicores}
     if args.own is None:
@@ -222,10 +227,21 @@ def _left_alone(args: NodePoolArgs) -> list[str] | None:
     return ["scalingConfig.desiredSize"] if args.block else None
 
 
-def _root_volume(size_gib: int) -> aws.ec2.LaunchTemplateBlockDeviceMappingArgs:
-    return aws.ec2.LaunchTemplateBlockDeviceMappingArgs(
-        device_name=ROOT_DEVICE,
-        ebs=aws.ec2.LaunchTemplateBlockDeviceMappingEbsArgs(
-            volume_size=size_gib, volume_type="gp3", encrypted="true", delete_on_termination="true"
-        ),
-    )
+def _is_bottlerocket(args: NodePoolArgs) -> bool:
+    return args.ami_type.startswith("BOTTLEROCKET_")
+
+
+def _volumes(args: NodePoolArgs) -> list[aws.ec2.LaunchTemplateBlockDeviceMappingArgs]:
+    """Bottlerocket's own volume keeps its image's size."""
+    sizes: dict[str, int | None] = {ROOT_DEVICE: args.root_volume_gib}
+    if _is_bottlerocket(args):
+        sizes = {ROOT_DEVICE: None, BOTTLEROCKET_DEVICE: args.root_volume_gib}
+    return [
+        aws.ec2.LaunchTemplateBlockDeviceMappingArgs(
+            device_name=device,
+            ebs=aws.ec2.LaunchTemplateBlockDeviceMappingEbsArgs(
+                volume_size=size, volume_type="gp3", encrypted="true", delete_on_termination="true"
+            ),
+        )
+        for device, size in sizes.items()
+    ]

@@ -204,6 +204,25 @@ def own_user_data(
     )
 
 
+def bottlerocket_data(*, raid: bool, hugepages: int) -> str | None:
+    """Bottlerocket's settings in TOML, which EKS merges with its own, in base64; None where there is nothing to say.
+
+    Local NVMe becomes one array below kubelet and containerd at each boot if `raid` (Karpenter,
+    pkg/providers/amifamily/bootstrap/bottlerocket.go); `hugepages` of 2 MiB are for EFA (EKS user guide, "Using
+    Bottlerocket with EFA").
+    """
+    lines: list[str] = []
+    if raid:
+        array = ["apiclient", "ephemeral-storage"]
+        kept = ["/var/lib/containerd", "/var/lib/kubelet", "/var/log/pods"]
+        commands = json.dumps([[*array, "init"], [*array, "bind", "--dirs", *kept]])
+        lines += ["[settings.bootstrap-commands.local-nvme]", f"commands = {commands}"]
+        lines += ["essential = true", 'mode = "always"']
+    if hugepages:
+        lines += ["[settings.kernel.sysctl]", f'"vm.nr_hugepages" = "{hugepages}"']
+    return _encoded("\n".join([*lines, ""])) if lines else None
+
+
 def message(**further: Any) -> str | None:
     """The MIME message; None where there is nothing to say. Local NVMe becomes one array unless `raid` is False.
 

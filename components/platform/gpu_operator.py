@@ -57,12 +57,12 @@ def gpu_operator_values(
 ) -> dict[str, Any]:
     """Values of the `gpu-operator` chart.
 
-    `host` are those that follow from the nodes: who owns `driver`, `toolkit` and `gds`. With `slices` the MIG manager
-    cuts GPUs as the label nvidia.com/mig.config of their node says, and each slice is offered as a GPU (K09, KJ25). A
-    node whose label nvidia.com/device-plugin.config is one of `turns` offers each GPU to that many pods, which take
-    turns (K04). The operands and the feature discovery worker get the pools' `tolerations`; without them the nodes show
-    no GPUs. The one exporter counts what the ConfigMap `counters` lists, and is scraped every `scrape_s` seconds
-    through a ServiceMonitor; its series carry the name of their node.
+    `host` are those that follow from the nodes: who owns `driver`, `toolkit`, `gds` and `devicePlugin`. With `slices`
+    the MIG manager cuts GPUs as the label nvidia.com/mig.config of their node says, and each slice is offered as a GPU
+    (K09, KJ25). A node whose label nvidia.com/device-plugin.config is one of `turns` offers each GPU to that many pods,
+    which take turns (K04). The operands and the feature discovery worker get the pools' `tolerations`; without them the
+    nodes show no GPUs. The one exporter counts what the ConfigMap `counters` lists, and is scraped every `scrape_s`
+    seconds through a ServiceMonitor; its series carry the name of their node.
 
     Devices reach containers by CDI; those that ask for no GPU, and are to see them all, name the RuntimeClass `nvidia`
     (K05, K11). The ServiceMonitor's CRD must be there before, as must the operator's own of this version: a hook of the
@@ -76,7 +76,11 @@ def gpu_operator_values(
     }
     return {
         **host,
-        "devicePlugin": {"enabled": True, **({"config": _sharing(turns)} if turns else {})},
+        "devicePlugin": {
+            "enabled": True,
+            **host.get("devicePlugin", {}),
+            **({"config": _sharing(turns)} if turns else {}),
+        },
         "gfd": {"enabled": True},
         "nfd": {"enabled": True},
         "dcgmExporter": {"enabled": True, "config": {"name": counters}, "serviceMonitor": monitor},

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# containerd 2, whose configuration has version 3: tables of version 2 are ignored there without a word (containerd
-# docs/cri/config.md). systemd keeps the cgroups, as kubeadm tells the kubelet to.
+# containerd 2, whose configuration has version 3: an older one knows none of its tables (containerd docs/cri/config.md).
+# systemd keeps the cgroups, as kubeadm tells the kubelet to.
 # Reads GPUCLUSTER_PAUSE_IMAGE (the one kubeadm names) and GPUCLUSTER_DOWNLOADS (layers at once).
 
 containerd_apply() {

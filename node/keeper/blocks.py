@@ -10,6 +10,8 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
+from sweep.ends import written
+
 SIGNAL = {"key": "gpucluster/block-ends", "value": "now", "effect": "NO_EXECUTE"}
 """The taint that ends pods, each with its own grace period: SIGTERM is what every run saves at. New ones stay away.
 
@@ -19,7 +21,6 @@ groups" (UpdateNodegroupConfig); Kubernetes documentation, "Taints and Toleratio
 GONE = frozenset({"expired", "cancelled", "failed", "payment-failed", "unavailable", "unsupported"})
 """States of a reservation that will not have instances again (EC2 API reference, CapacityReservation)."""
 LATE = timedelta(minutes=30)
-_MOMENT = "%Y-%m-%dT%H:%M:%SZ"
 
 
 class Stage(StrEnum):
@@ -165,8 +166,8 @@ def _running(block: Block, group: Group, done: Done, until: datetime, now: datet
     """A block that runs. What was filled for an end that an extension has moved is looked at again when that end is
     near: EKS has scheduled its own emptying for it, and no documentation says that an extension moves that.
     """
-    wanted, first = f"{until:{_MOMENT}}", not done.filled
-    before = datetime.strptime(done.filled, _MOMENT).replace(tzinfo=UTC) if done.filled else until
+    wanted, first = written(until), not done.filled
+    before = datetime.fromisoformat(done.filled) if done.filled else until
     moved = before < until and now >= before
     due = first or (before < until and _emptied(block, group, before, now))
     fill = (due and group.wanted != block.nodes) or group.most != block.nodes

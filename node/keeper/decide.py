@@ -11,8 +11,9 @@ from zoneinfo import ZoneInfo
 from blocks import Block, Done
 from markets import Spot, Waits
 
+from sweep.ends import NEVER, written
+
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-NEVER = "never"
 
 
 class Phase(StrEnum):
@@ -122,11 +123,6 @@ def moment(text: str) -> datetime:
     if found.tzinfo is None:
         raise ValueError(f"{text!r} has no time zone; end it with Z")
     return found.astimezone(UTC)
-
-
-def written(when: datetime) -> str:
-    """A moment as it stands in a parameter."""
-    return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def latest(task: Task, started: datetime) -> datetime | None:

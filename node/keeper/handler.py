@@ -13,11 +13,12 @@ from typing import Any
 
 from blocks import SIGNAL, Block, Change, Done, Group, Reserved, turn
 from botocore.exceptions import ClientError
-from decide import Phase, Record, Sizes, Task, end, moment, phase, pools_to_change, written
+from decide import Phase, Record, Sizes, Task, end, moment, phase, pools_to_change
 from groups import described, seen
 from markets import Waits, move
 
 from sweep.account import AwsAccount
+from sweep.ends import written
 from sweep.found import look
 from sweep.remove import Sweep, take_turn
 from sweep.things import Account, Owner

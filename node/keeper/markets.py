@@ -7,10 +7,10 @@ Cluster Autoscaler waits 15 minutes before it turns to another group (its FAQ, m
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-_MOMENT = "%Y-%m-%dT%H:%M:%SZ"
+from sweep.ends import written
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,12 +50,12 @@ class Waits:
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "Waits":
         """From the record. Raises ValueError for what is not one."""
-        return cls(**{key: _read(given[key]) for key in ("missing", "paid") if given.get(key)})
+        return cls(**{key: datetime.fromisoformat(given[key]) for key in ("missing", "paid") if given.get(key)})
 
     def written(self) -> dict[str, str]:
         """As it is kept."""
         known = {"missing": self.missing, "paid": self.paid}
-        return {key: f"{when:{_MOMENT}}" for key, when in known.items() if when}
+        return {key: written(when) for key, when in known.items() if when}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +91,3 @@ def move(pool: Spot, spot: Seen, paid: Seen, waits: Waits, now: datetime) -> Mov
     there, other = ("on spot", "on demand") if lacks_spot else ("on demand", "on spot")
     news = f"pool {pool.spot}: {lacking} nodes are not to be had {there} since {since:%H:%M} UTC; asked for {other}"
     return Move(sizes=sizes, waits=Waits(missing=now, paid=first), news=news)
-
-
-def _read(text: str) -> datetime:
-    return datetime.strptime(text, _MOMENT).replace(tzinfo=UTC)

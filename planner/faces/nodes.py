@@ -94,9 +94,8 @@ def training_facts(run: RunPlan, training: TrainingPlan) -> Iterator[tuple[str, 
         "virtual stages": layout.virtual_stages,
     }
     sharding = "unsharded" if job.sharding == "none" else job.sharding
-    compiled = ", compiled" if job.compiled else ""
-    how = f"{job.method}, {job.precision}, {sharding}, recompute {job.recompute}, as {job.software} does{compiled}"
-    yield "model", f"{training.model}, {how}"
+    how = f"{job.method}, {job.precision}, {sharding}, recompute {job.recompute}{', compiled' if job.compiled else ''}"
+    yield "model", f"{training.model}, {how}; timed as runs of {job.software}"
     yield "parallel", ", ".join(f"{name} {degree}" for name, degree in degrees.items() if degree > 1) or "none"
     batch = f"{counted(training.global_batch, 'sequence')} of {job.sequence:,}, {training.tokens_per_step:,} tokens"
     yield "step", batch
@@ -104,10 +103,8 @@ def training_facts(run: RunPlan, training: TrainingPlan) -> Iterator[tuple[str, 
     memory = training.memory
     yield "memory", f"{memory.least_gb:.0f} to {memory.most_gb:.0f} GB of {memory.gpu_gb:.1f} that the driver reports"
     mttf = training.mttf
-    yield (
-        "interruption",
-        f"every {mttf.hours:,.0f} h on {counted(run.gpus, 'GPU')} ({mttf.low:,.0f} to {mttf.high:,.0f})",
-    )
+    spread = f"{about(mttf.low)} to {about(mttf.high)}"
+    yield "interruption", f"every {about(mttf.hours)} h on {counted(run.gpus, 'GPU')} ({spread})"
     yield (
         "failure rates",
         "; ".join([mttf.source, *(f"{each.source}: {each.hours:.1f} h" for each in compared(mttf.gpus))]),

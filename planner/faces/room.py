@@ -45,7 +45,8 @@ def _pairs(plan: Plan, pool: str) -> Iterator[tuple[str, str]]:
 
 def _demanded(gate: Gate) -> str:
     _, _, _, passes, fails, _, unit, _ = gate_row(gate)
-    return f"pass from {passes} {unit}, fail below {fails}, {gate.reach}"
+    least = f"at least {passes} {unit}" if passes == fails else f"pass from {passes} {unit}, fail below {fails}"
+    return f"{least}, {gate.reach}"
 
 
 def gate_row(gate: Gate) -> Sequence[str]:

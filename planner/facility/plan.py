@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from catalogue.metal_types import Cooling, StorageServer
 from catalogue.network_types import Switch
 from planner.facility.power import (
-    Circuit,
     Heat,
     Kind,
     Machines,
@@ -103,11 +102,10 @@ def plan_facility(facility: Facility, machines: Iterable[Machines]) -> FacilityP
         cooling_tons=tons(needed.it_kw),
         litres_per_minute=flow,
         racks=tuple(
-            _line(rack, facility.racks.units, circuits(rack, circuit_of(facility), facility.feeds))
-            for rack in packed.racks
+            _line(rack, facility.racks.units, circuits(rack, facility.circuit, facility.feeds)) for rack in packed.racks
         ),
         misfits=tuple(each.name for each in packed.misfits),
-        circuit_kw=circuit_of(facility).usable_kw,
+        circuit_kw=facility.circuit.usable_kw,
         facility_kw=facility_kw(needed.it_kw, facility.pue),
         yearly_mwh=yearly_mwh(needed.it_kw, facility.pue),
         usd_per_hour=usd_per_hour(needed.it_kw, facility.pue, facility.usd_per_kwh),
@@ -128,12 +126,6 @@ def _line(rack: Rack, height: int, wired: RackCircuits) -> RackLine:
         on_circuits=wired.machines,
         overloads=wired.misfits,
     )
-
-
-def circuit_of(facility: Facility) -> Circuit:
-    """The circuit that the settings describe."""
-    section = facility.circuit
-    return Circuit(volts=section.volts, phases=section.phases, amperes=section.amperes)
 
 
 def _covered_kw(facility: Facility, machines: Sequence[Machines], needed: Power) -> float | None:

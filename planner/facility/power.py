@@ -7,7 +7,6 @@ becomes heat: tons of refrigeration, and litres per minute of a water loop.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import sqrt
 
 from catalogue.metal_types import Cooling, PowerSupplies, Server, StorageServer
 from catalogue.network_types import Switch
@@ -76,27 +75,10 @@ def kw(machines: Iterable[Machines], *kinds: Kind) -> float:
     return sum(each.kw for each in machines if not kinds or each.kind in kinds)
 
 
-CONTINUOUS = 0.8
-"""Share of a breaker's rating that a load may take for hours (NEC 210.20 and 215.3: 125 % of continuous load)."""
-
 PUMP_KW = 2.0
 """What a running pump of a coolant loop draws, approximately."""
 
 _MINUTES_PER_HOUR = 60
-
-
-@dataclass(frozen=True, kw_only=True)
-class Circuit:
-    """A circuit: volts between phases where there are three, between live and neutral where there is one."""
-
-    volts: float
-    phases: int
-    amperes: float
-
-    @property
-    def usable_kw(self) -> float:
-        """kW that it carries continuously, at power factor 1."""
-        return self.volts * self.amperes * (sqrt(3) if self.phases == 3 else 1) * CONTINUOUS / 1000
 
 
 @dataclass(frozen=True, kw_only=True)

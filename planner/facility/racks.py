@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from math import floor, sqrt
 
-from planner.facility.power import Circuit, Kind, Machines
+from planner.facility.power import Kind, Machines
+from settings.facility import Circuit
 
 _MOST_AMPERES = (("C13", 10.0), ("C19", 16.0))
 _LEAST_STAR_VOLTS = 300

@@ -11,7 +11,6 @@ from catalogue.network_types import Link, NicRole, of_role
 from catalogue.units import HOURS_PER_DAY, SECONDS_PER_MINUTE
 from catalogue.versions import STANDARD_SUPPORT_ENDS
 from catalogue.whole import Catalogue
-from planner.facility.power import Circuit
 from planner.networks import cheapest_switches
 from planner.new import owner, zones_of
 from planner.proposing.candidates import KEPT, Candidate, Files, block_days, own_saving
@@ -20,7 +19,7 @@ from planner.proposing.requests import UTILIZATION
 from planner.reliability.mttf import expected_failures, failure_rate, mttf, restarts_for
 from planner.storage.limits import client_gb_per_s, storage_link
 from settings.errors import NAMESPACE
-from settings.facility import MOST_FLOW_LPM
+from settings.facility import MOST_FLOW_LPM, Circuit
 
 Sections = dict[str, Any]
 

@@ -35,8 +35,8 @@ _RATES = {
         per_1000_node_days=7.1,
         low=_RSC_2,
         high=_OPT,
-        source="A100: 6.5 in RSC-1, 2.34 in RSC-2 (Kokolis et al. 2024), 53 to 54 restarts of OPT-175B on 124 nodes "
-        "in 56 days",
+        source="A100: 6.5 failures in 1,000 node-days in RSC-1, 2.34 in RSC-2 (Kokolis et al. 2024), 53 to 54 restarts "
+        "of OPT-175B on 124 nodes in 56 days",
     ),
     9: FailureRate(
         per_1000_node_days=_LLAMA_3,
@@ -46,7 +46,10 @@ _RATES = {
     ),
 }
 _UNPUBLISHED = FailureRate(
-    per_1000_node_days=6.5, low=_RSC_2, high=2 * _OPT, source="no figure published for this GPU; RSC-1's 6.5 is taken"
+    per_1000_node_days=6.5,
+    low=_RSC_2,
+    high=2 * _OPT,
+    source="no figure published for this GPU; the 6.5 failures in 1,000 node-days of RSC-1 (A100) are taken",
 )
 
 

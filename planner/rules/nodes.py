@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from catalogue.offerings import OFFERINGS_AS_OF, offered
 from catalogue.regions import is_recorded, zones
+from catalogue.types import Architecture
 from planner.draft import AwsDraft, Draft, aws_rule, aws_warning, rule
 from planner.findings import Observation
 from planner.nodes import EXCLUSIVE_SPARE_MILLICORES
@@ -173,6 +174,43 @@ def exclusive_cpus_few(draft: Draft) -> Iterable[Observation]:
                 remedy="remove exclusiveCpus, or take a larger node",
                 subject=pool.name,
             )
+
+
+@aws_rule(
+    "KJ33 I04",
+    each=known_pools,
+    formula="no AL2023 GPU pool, GPU type of Arm, storage.lustre.efa in training, mirror with a login: if bottlerocket",
+    source='EKS user guide, "EKS Bottlerocket NVIDIA AMIs"; FSx for Lustre user guide, "Configuring EFA clients"',
+)
+def bottlerocket_lacks(draft: AwsDraft, _: AwsPool, plan: AwsPoolPlan) -> Iterable[Observation]:
+    """Bottlerocket takes no script and has a device plugin; the operator's is on, or off, for all nodes with GPUs."""
+    if not plan.bottlerocket:
+        return
+    others = [each.name for each in draft.pools.values() if each.gpus_per_node and not each.bottlerocket]
+    for wrong, sentence, remedy in (
+        (
+            plan.gpus_per_node and others,
+            f"{', '.join(others)} needs the GPU Operator's device plugin, which would run beside Bottlerocket's own",
+            "give all pools with GPUs one amiFamily",
+        ),
+        (
+            plan.gpus_per_node and plan.instance.architecture is Architecture.ARM64,
+            f"EKS has no Bottlerocket with NVIDIA's driver for {plan.instance.type}, whose processor is Arm's",
+            "remove amiFamily",
+        ),
+        (
+            plan.lustre_efa,
+            "FSx' client over EFA is published for Amazon Linux, Red Hat and Ubuntu",
+            "remove amiFamily, or storage.lustre.efa",
+        ),
+        (
+            draft.settings.supply.registry_login,
+            "nodes sign in at the mirror by a script, and Bottlerocket runs none",
+            "remove amiFamily, or let the mirror answer without a login",
+        ),
+    ):
+        if wrong:
+            yield Observation(path="amiFamily", sentence=sentence, remedy=remedy)
 
 
 def _spare(plan: AwsPoolPlan) -> str:

@@ -155,11 +155,13 @@ class Control:
         """Faults that can still strike."""
         rows = [fault for fault in self._faults if not fault.spent]
         return [
-            {"action": row.action.pattern, "code": row.code, "status": row.status, "times": row.times} for row in rows
+            {key: getattr(row, key) for key in ("code", "status", "times", "every", "matched")}
+            | {"action": row.action.pattern}
+            for row in rows
         ]
 
     def _add_fault(self, _path: list[str], order: dict[str, Any]) -> dict[str, Any]:
-        """``{"action": regex on operation names, "code", "status", "times", "seconds"}``."""
+        """``{"action": regex on operation names, "code", "status", "times", "seconds", "every"}``."""
         self._faults.append(Fault.parse(order))
         return {}
 

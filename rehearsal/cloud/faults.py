@@ -17,17 +17,22 @@ REQUEST_ID = "00000000-0000-4000-8000-000000000000"
 
 @dataclass(slots=True)
 class Fault:
-    """Answer operations whose name matches ``action`` with ``code`` until ``times`` are used up or ``until`` passes."""
+    """Answer operations whose name matches ``action`` with ``code`` until ``times`` are used up or ``until`` passes.
+
+    Of the operations that match it hits each ``every``-th.
+    """
 
     action: re.Pattern[str]
     code: str
     status: int
     times: int | None
     until: float | None
+    every: int = 1
+    matched: int = 0
 
     @classmethod
     def parse(cls, order: dict[str, Any]) -> Fault:
-        """Read ``{"action", "code", "status", "times", "seconds"}``; ValueError says what is wrong with it.
+        """Read ``{"action", "code", "status", "times", "seconds", "every"}``; ValueError says what is wrong with it.
 
         Without ``times`` and ``seconds`` the fault lasts until faults are cleared.
         """
@@ -44,6 +49,7 @@ class Fault:
             status=int(order.get("status") or HTTPStatus.SERVICE_UNAVAILABLE),
             times=None if times is None else int(times),
             until=None if seconds is None else time.monotonic() + float(seconds),
+            every=int(order.get("every") or 1),
         )
 
     @property
@@ -54,6 +60,9 @@ class Fault:
     def strikes(self, operation: Operation) -> bool:
         """Whether it hits this operation; uses up one of its times if it does."""
         if self.spent or not self.action.fullmatch(operation.name):
+            return False
+        self.matched += 1
+        if self.matched % self.every:
             return False
         if self.times is not None:
             self.times -= 1

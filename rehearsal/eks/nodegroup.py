@@ -130,7 +130,10 @@ class NodeGroup:
         data = self._launcher.template_data(*template) if template else {}
         subnet = self._world.aws.subnets()[instance["SubnetId"]]
         try:
-            config = hosts.node_config(data.get("UserData"))
+            read = (
+                hosts.bottlerocket_config if str(described.get("amiType")).startswith("BOTTLE") else hosts.node_config
+            )
+            config = read(data.get("UserData"))
             named = {**described, "imageName": self._launcher.image_name(described, instance["ImageId"])}
             found = hosts.host(instance, self._world.aws.machine(instance["InstanceType"]), named, subnet, config)
         except UserDataError as error:

@@ -6,6 +6,7 @@ import email.policy
 import hashlib
 import re
 import threading
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -45,6 +46,7 @@ class Host:
     node_config: Mapping[str, Any] = field(default_factory=dict, hash=False)
     image_name: str = ""
     """What an image of somebody's own is called; those of EKS say all by their type."""
+    ami_release: str = ""
 
     @property
     def address(self) -> str:
@@ -67,7 +69,15 @@ class Host:
     @property
     def system(self) -> tuple[str, str]:
         """ID and VERSION_ID of the operating system (os-release(5))."""
-        return "amzn", "2023"
+        return ("bottlerocket", self.ami_release.partition("-")[0]) if self.bottlerocket else ("amzn", "2023")
+
+    @property
+    def bottlerocket(self) -> bool:
+        """Whether it boots Bottlerocket, whose images with NVIDIA's driver run its device plugin as well.
+
+        Source: EKS user guide, "EKS Bottlerocket NVIDIA AMIs".
+        """
+        return self.ami_type.startswith("BOTTLEROCKET_")
 
     @property
     def vendors(self) -> tuple[str, ...]:
@@ -226,6 +236,7 @@ def host(
         pod_interfaces=machine.interfaces - _without_addresses(interfaces),
         node_config=node_config,
         image_name=nodegroup.get("imageName", ""),
+        ami_release=nodegroup.get("releaseVersion") or "",
     )
 
 
@@ -256,7 +267,29 @@ def image_id(ami_type: str, release: str) -> str:
 
 
 class UserDataError(ValueError):
-    """User data that a node of Amazon Linux 2023 cannot use."""
+    """User data that a node's image cannot use."""
+
+
+def bottlerocket_config(user_data: str | None) -> dict[str, Any]:
+    """What Bottlerocket's settings in base64 user data ask for, as a NodeConfig of nodeadm would say it.
+
+    Its local disks become one array below the directories that it is told to bind. Source: bottlerocket-core-kit,
+    sources/api/apiclient (ephemeral-storage init, bind) and sources/corndog (sysctl). Raises UserDataError.
+    """
+    try:
+        settings = tomllib.loads(base64.b64decode(user_data or "", validate=True).decode())
+    except ValueError as error:
+        raise UserDataError("the user data is not TOML, which is all that Bottlerocket reads") from error
+    if user_data and set(settings) != {"settings"}:
+        raise UserDataError("the user data has no [settings], which is all that Bottlerocket reads")
+    told = settings.get("settings") or {}
+    commands = [each for boot in (told.get("bootstrap-commands") or {}).values() for each in boot["commands"]]
+    array = ["apiclient", "ephemeral-storage"]
+    bound = {path for each in commands if each[:3] == [*array, "bind"] for path in each}
+    spec: dict[str, Any] = {"sysctl": (told.get("kernel") or {}).get("sysctl") or {}}
+    if [*array, "init"] in commands and "/var/lib/kubelet" in bound:
+        spec["instance"] = {"localStorage": {"strategy": "RAID0"}}
+    return spec
 
 
 def node_config(user_data: str | None) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 from rehearsal.cloud.seen.hardware import Machine
 from rehearsal.kube.quantities import amounts
 from rehearsal.kubelet.hosts import Host
+from rehearsal.kubelet.topology import GPU
 
 LEASE_SECONDS = 40
 EFFECTS = {"NO_SCHEDULE": "NoSchedule", "NO_EXECUTE": "NoExecute", "PREFER_NO_SCHEDULE": "PreferNoSchedule"}
@@ -69,6 +70,8 @@ def capacity(host: Host, disk_gib: int) -> tuple[dict[str, str], dict[str, str]]
     config = (host.node_config.get("kubelet") or {}).get("config") or {}
     system = int(amounts(config.get("systemReserved")).get("cpu", 0) * 1000)
     huge = HUGEPAGES_MIB if host.efa_interfaces and host.driver else 0
+    if host.bottlerocket:
+        huge = 2 * int(host.node_config.get("sysctl", {}).get("vm.nr_hugepages", huge // 2))
     memory, disk = seen_memory(host.machine), ephemeral_gib(host, disk_gib)
     shown = {
         "cpu": str(host.machine.vcpus),
@@ -77,6 +80,7 @@ def capacity(host: Host, disk_gib: int) -> tuple[dict[str, str], dict[str, str]]
         "hugepages-1Gi": "0",
         "hugepages-2Mi": f"{huge}Mi",
         "pods": str(max_pods(host)),
+        **({GPU: str(host.machine.gpu_count)} if host.bottlerocket and host.driver else {}),
     }
     usable = {
         **shown,
@@ -169,7 +173,7 @@ def status(host: Host, disk_gib: int, version: str) -> dict[str, Any]:
             "kubeletVersion": version,
             "machineID": host.instance_id.replace("i-", "ec2"),
             "operatingSystem": "linux",
-            "osImage": "Amazon Linux 2023",
+            "osImage": f"Bottlerocket OS {host.system[1]}" if host.bottlerocket else "Amazon Linux 2023",
             "systemUUID": host.instance_id.replace("i-", "ec2"),
         },
     }

@@ -183,62 +183,38 @@ def _port(port: Path, card: Card) -> None:
 
 
 def _tools(disk: Path) -> None:
-    """Each tool at its usual place, as a program of one line that calls the module of the same name."""
-    for name, directory in INSTALLED.items():
-        program = disk / "usr" / directory / name
+    """Each tool at its usual place, as a program of one line that calls its module."""
+    for module, name in ((module, name) for module, names in PROGRAMS.items() for name in names):
+        program = disk / "usr" / ("sbin" if name in _SBIN else "bin") / name
         program.write_text(
             f"#!{Path(sys.base_prefix) / 'bin' / 'python3'} -IS\nimport sys\nsys.path.insert(0, '/.rehearsal')\n"
-            f"import rehearsal.metal.tools.{MODULES[name]} as tool\nsys.exit(tool.main({name!r}, sys.argv[1:]))\n"
+            f"import rehearsal.metal.tools.{module} as tool\nsys.exit(tool.main({name!r}, sys.argv[1:]))\n"
         )
         program.chmod(0o755)
 
 
-MODULES = {
-    "apt-get": "packages",
-    "apt-mark": "packages",
-    "add-apt-repository": "packages",
-    "dpkg-query": "packages",
-    "modprobe": "kernel",
-    "modinfo": "kernel",
-    "lsmod": "kernel",
-    "uname": "kernel",
-    "swapoff": "kernel",
-    "swapon": "kernel",
-    "systemctl": "units",
-    "systemd-detect-virt": "units",
-    "lsblk": "drives",
-    "df": "drives",
-    "wipefs": "drives",
-    "blkid": "drives",
-    "mdadm": "drives",
-    "mkfs.xfs": "drives",
-    "lctl": "lustre",
-    "mkfs.lustre": "lustre_server",
-    "tunefs.lustre": "lustre_server",
-    "zpool": "zfs",
-    "zgenhostid": "zfs",
-    "exportfs": "nfs",
-    "lfs": "lustre",
-    "nvidia-smi": "gpus",
-    "lspci": "pci",
-    "setpci": "pci",
-    "udevadm": "pci",
-    "dcb": "dcb",
-    "mstconfig": "firmware",
-    "ip": "routing",
-    "chronyc": "clock",
-    "curl": "web",
-    "kubeadm": "kubernetes",
-    "kubectl": "kubernetes",
-    "kubelet": "kubernetes",
-    "containerd": "packages",
-    "crictl": "runtime",
-    "mariadb": "slurm",
-    "sacctmgr": "slurm",
-    "scontrol": "slurm",
+PROGRAMS = {
+    "packages": ("apt-get", "apt-mark", "add-apt-repository", "dpkg-query", "containerd"),
+    "kernel": ("modprobe", "modinfo", "lsmod", "uname", "swapoff", "swapon"),
+    "units": ("systemctl", "systemd-detect-virt"),
+    "drives": ("lsblk", "df", "wipefs", "blkid", "mdadm", "mkfs.xfs"),
+    "lustre": ("lctl", "lfs"),
+    "lustre_server": ("mkfs.lustre", "tunefs.lustre"),
+    "zfs": ("zpool", "zgenhostid"),
+    "nfs": ("exportfs",),
+    "gpus": ("nvidia-smi",),
+    "pci": ("lspci", "setpci", "udevadm"),
+    "dcb": ("dcb",),
+    "firmware": ("mstconfig",),
+    "routing": ("ip",),
+    "clock": ("chronyc",),
+    "web": ("curl",),
+    "kubernetes": ("kubeadm", "kubectl", "kubelet"),
+    "runtime": ("crictl",),
+    "slurm": ("mariadb", "sacctmgr", "scontrol"),
 }
+"""The tools that each module is."""
 _SBIN = {
     *("ip", "modprobe", "modinfo", "lsmod", "swapoff", "swapon", "wipefs", "blkid", "mdadm", "mkfs.xfs", "setpci"),
     *("dcb", "lctl", "mkfs.lustre", "tunefs.lustre", "zpool", "zgenhostid", "exportfs"),
 }
-INSTALLED = {name: "sbin" if name in _SBIN else "bin" for name in MODULES}

@@ -118,16 +118,16 @@ class Host:
 
     def tend(self, asked: Asked) -> None:
         """Answer what the host asks, and end or begin it where it ended itself."""
-        disk = self.disk
-        if (disk / ".machine/off").exists():
-            (disk / ".machine/off").unlink()
-            self.power_off()
-        for question in (disk / ".machine").glob("ask-*.json"):
-            content = json.loads(question.read_text())
-            question.unlink()
-            answer = question.with_name(question.name.replace("ask-", "answer-", 1))
-            # Some take minutes, and the host asks others meanwhile.
-            threading.Thread(target=self._answer, args=(asked, content, answer), daemon=True).start()
+        for path in (self.disk / ".machine").iterdir():
+            if path.name == "off":
+                path.unlink()
+                self.power_off()
+            elif path.name.startswith("ask-") and path.suffix == ".json":
+                content = json.loads(path.read_text())
+                path.unlink()
+                answer = path.with_name(path.name.replace("ask-", "answer-", 1))
+                # Some take minutes, and the host asks others meanwhile.
+                threading.Thread(target=self._answer, args=(asked, content, answer), daemon=True).start()
 
     def _answer(self, asked: Asked, content: Question, answer: Path) -> None:
         try:
@@ -270,11 +270,11 @@ class Hall:
     def _tend(self) -> None:
         while not self._stopped.wait(0.02):
             for host in list(self.hosts.values()):
-                if not host.on:
-                    continue
                 try:
-                    if Path(f"{host.disk}").exists():
+                    if host.on:
                         host.tend(self._hear)
+                except FileNotFoundError:  # with the hall's keeper its files are gone
+                    continue
                 except (OSError, ValueError) as error:
                     log.warning("host %s: %s", host.machine.name, error)
 

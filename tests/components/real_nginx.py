@@ -1,11 +1,11 @@
-"""A real nginx in front of a small server, where this machine has one (Debian: nginx-light)."""
+"""A real nginx before a small server, where this machine has one (Debian: nginx-light), and the one of rehearsals."""
 
 import http.client
 import shutil
 import socket
 import subprocess
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -15,8 +15,13 @@ from components.serving.arguments import ENGINE_PORT, PORT
 from components.serving.door import RULES
 from components.serving.door_rules import CONFIG, JUDGE, NAMES, SCRATCH, VLLM, Behind, rules
 from components.serving.keys import ADMITTED, admitted
+from rehearsal.cluster.pages import Answer, Request
+from rehearsal.images import nginx
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+Ask = Callable[..., tuple[int, str, str]]
+"""Path, key and method; answered with status, content type and body."""
+
 WHY = "no nginx on this machine: apt-get install nginx-light"
 
 
@@ -133,3 +138,16 @@ def asked(port: int, path: str, key: str | None = None, method: str = "GET") -> 
         return answer.status, answer.getheader("Content-Type") or "", answer.read().decode()
     finally:
         connection.close()
+
+
+def simulated(keys: list[str], behind: Behind, server: Callable[[int, Request], Answer | None]) -> Ask:
+    """The nginx of rehearsals with the same files, before such a server."""
+    files = {f"{CONFIG}/rules/{RULES}": rules(behind), f"{CONFIG}/keys/{ADMITTED}": admitted(keys)}
+    read = nginx.read(files, f"{CONFIG}/rules/{RULES}")
+
+    def asked(path: str, key: str | None = None, method: str = "GET") -> tuple[int, str, str]:
+        headers = {} if key is None else {"authorization": f"Bearer {key}"}
+        answer = nginx.answered(read, Request(method, path, headers=headers), server)
+        return answer.status, answer.content_type, str(answer.content)
+
+    return asked

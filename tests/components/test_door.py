@@ -6,23 +6,21 @@ The same questions are asked of both, so that what a rehearsal shows is what ngi
 import http.client
 import json
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from components.serving.arguments import ENGINE_PORT
-from components.serving.door import RULES
-from components.serving.door_rules import CONFIG, VLLM, rules
+from components.serving.door_rules import VLLM
 from components.serving.inference import InferenceService
-from components.serving.keys import ADMITTED, admitted, scraper_key
+from components.serving.keys import ADMITTED, scraper_key
 from rehearsal.cluster.pages import Answer, Request
-from rehearsal.images import nginx
 from tests.components import real_nginx
+from tests.components.real_nginx import Ask
 from tests.components.samples import SAMPLES, built, service_args
 
 OLD, NEW = 'Old-key"with\\E$signs', "new-key"
-Ask = Callable[..., tuple[int, str, str]]
 
 needs_nginx = pytest.mark.skipif(real_nginx.NGINX is None, reason=real_nginx.WHY)
 
@@ -42,15 +40,7 @@ def ask(request: pytest.FixtureRequest) -> Ask:
         upstream, port = request.getfixturevalue("real")
         upstream.asked.clear()
         return lambda *words: real_nginx.asked(port, *words)
-    files = {f"{CONFIG}/rules/{RULES}": rules(VLLM), f"{CONFIG}/keys/{ADMITTED}": admitted([OLD, NEW])}
-    read = nginx.read(files, f"{CONFIG}/rules/{RULES}")
-
-    def simulated(path: str, key: str | None = None, method: str = "GET") -> tuple[int, str, str]:
-        headers = {} if key is None else {"authorization": f"Bearer {key}"}
-        answer = nginx.answered(read, Request(method, path, headers=headers), _engine)
-        return answer.status, answer.content_type, str(answer.content)
-
-    return simulated
+    return real_nginx.simulated([OLD, NEW], VLLM, _engine)
 
 
 def _engine(port: int, request: Request) -> Answer | None:

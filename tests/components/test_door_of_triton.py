@@ -4,22 +4,20 @@ The same questions are asked of the real nginx, where this machine has one, and 
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from components.serving.door import RULES
-from components.serving.door_rules import CONFIG, TRITON, rules
-from components.serving.keys import ADMITTED, admitted, scraper_key
+from components.serving.door_rules import TRITON
+from components.serving.keys import scraper_key
 from components.serving.triton import TritonServer
 from rehearsal.cluster.pages import Answer, Request
-from rehearsal.images import nginx
 from tests.components import real_nginx
+from tests.components.real_nginx import Ask
 from tests.components.samples import built, triton_args
 
 OLD, NEW = "old-key", "new-key"
-Ask = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(scope="module")
@@ -36,15 +34,7 @@ def ask(request: pytest.FixtureRequest) -> Ask:
     if request.param == "real":
         port = request.getfixturevalue("real")
         return lambda *words: real_nginx.asked(port, *words)
-    files = {f"{CONFIG}/rules/{RULES}": rules(TRITON), f"{CONFIG}/keys/{ADMITTED}": admitted([OLD, NEW])}
-    read = nginx.read(files, f"{CONFIG}/rules/{RULES}")
-
-    def simulated(path: str, key: str | None = None, method: str = "GET") -> tuple[int, str, str]:
-        headers = {} if key is None else {"authorization": f"Bearer {key}"}
-        answer = nginx.answered(read, Request(method, path, headers=headers), _triton)
-        return answer.status, answer.content_type, str(answer.content)
-
-    return simulated
+    return real_nginx.simulated([OLD, NEW], TRITON, _triton)
 
 
 def _triton(port: int, request: Request) -> Answer | None:

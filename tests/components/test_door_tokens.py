@@ -5,7 +5,7 @@ tests/rehearsed/test_model_tokens.py.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,10 +17,10 @@ from rehearsal.cluster.pages import Answer, Request
 from rehearsal.images import nginx
 from rehearsal.testing.answering import Asked, Said, answering
 from tests.components import real_nginx
+from tests.components.real_nginx import Ask
 
 KEY, GROUPS = "a-key", ["ml", "of people"]
 JUDGED = {"Bearer good": 202, "Bearer other": 403, "Bearer lost": 404, "Bearer away": 503}
-Ask = Callable[..., tuple[int, str, str]]
 
 
 class Judge:

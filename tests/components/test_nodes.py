@@ -3,6 +3,7 @@
 import base64
 import json
 import subprocess
+import tomllib
 from email import message_from_bytes
 from typing import Any
 
@@ -91,6 +92,30 @@ def test_a_node_without_nvme_may_need_the_client_alone() -> None:
     message = message_from_bytes(base64.b64decode(template(local_nvme=False, lustre_efa=1)["userData"]))
     (script,) = list(message.walk())[1:]
     assert script.get_content_type() == "text/x-shellscript"
+
+
+def test_a_node_of_bottlerocket_has_its_disks_and_huge_pages_by_settings() -> None:
+    """In TOML, as the node reads it; its system's volume keeps the image's size."""
+    inputs = template(ami_type="BOTTLEROCKET_x86_64_NVIDIA", hugepages=5128)
+    told = tomllib.loads(base64.b64decode(inputs["userData"]).decode())["settings"]
+    assert told["kernel"]["sysctl"] == {"vm.nr_hugepages": "5128"}
+    (boot,) = told["bootstrap-commands"].values()
+    assert (boot["essential"], boot["mode"]) == (True, "always")
+    assert [each[:3] for each in boot["commands"]] == [
+        ["apiclient", "ephemeral-storage", "init"],
+        ["apiclient", "ephemeral-storage", "bind"],
+    ]
+    seen = hosts.bottlerocket_config(inputs["userData"])
+    assert seen["instance"] == {"localStorage": {"strategy": "RAID0"}}
+    volumes = {each["deviceName"]: each["ebs"] for each in inputs["blockDeviceMappings"]}
+    assert list(volumes) == ["/dev/xvda", "/dev/xvdb"]
+    assert "volumeSize" not in volumes["/dev/xvda"]
+    assert volumes["/dev/xvdb"]["volumeSize"] == template()["blockDeviceMappings"][0]["ebs"]["volumeSize"]
+    assert {each["encrypted"] for each in volumes.values()} == {"true"}
+
+
+def test_a_node_of_bottlerocket_without_disks_and_efa_is_told_nothing() -> None:
+    assert "userData" not in template(ami_type="BOTTLEROCKET_x86_64", local_nvme=False)
 
 
 def test_nodes_without_nvme_ask_for_no_raid() -> None:

@@ -1,12 +1,13 @@
 """Kubernetes' minor and node images beside what EKS has."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
 
 from catalogue import versions as recorded
-from catalogue.versions import KUBERNETES, Kubernetes
+from catalogue.versions import KUBERNETES
 from doctor import versions
 from doctor.results import Status
 from rehearsal.tests.cloud.conftest import Cloud
@@ -77,10 +78,26 @@ def test_an_arm_pool_takes_an_arm_image(examined: Run) -> None:
     assert "AL2023 arm64 nvidia" in {result.subject for result in examined("image", case(changes))}
 
 
+def test_images_of_bottlerocket_go_by_their_own_parameters(examined: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By version, with the commit beside it in what EKS calls the newest."""
+    changes = {f"pools.{index}.amiFamily": "bottlerocket" for index in range(3)}
+    told = examined("image", case(changes))
+    assert [(result.subject, result.status) for result in told] == [
+        ("Bottlerocket x86_64 standard", Status.OK),
+        ("Bottlerocket x86_64 nvidia", Status.OK),
+    ]
+    assert all(result.sentence.endswith(", the recommended one") for result in told)
+    old = replace(KUBERNETES["1.36"], bottlerocket_release="1.61.0-00000000")
+    monkeypatch.setitem(recorded.KUBERNETES, "1.36", old)
+    told = examined("image", case(changes))
+    assert {result.status for result in told} == {Status.FAIL}
+    assert all("record 1.66.0-1ad6b4a4 as the release of 1.36" in str(result.remedy) for result in told)
+
+
 @pytest.mark.parametrize("release", ["1.36.2-20250101", "1.36.9-19991231"])
 def test_a_release_that_does_not_exist(examined: Run, monkeypatch: pytest.MonkeyPatch, release: str) -> None:
     """The recommended one is named."""
-    monkeypatch.setitem(recorded.KUBERNETES, "1.36", Kubernetes(minor="1.36", ami_release=release, source="nowhere"))
+    monkeypatch.setitem(recorded.KUBERNETES, "1.36", replace(KUBERNETES["1.36"], ami_release=release))
     told = examined("image", case())
     assert {result.status for result in told} == {Status.FAIL}
     assert all(release in result.sentence for result in told)
@@ -89,7 +106,7 @@ def test_a_release_that_does_not_exist(examined: Run, monkeypatch: pytest.Monkey
 
 def test_the_recommended_release_is_told_as_such(examined: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing newer exists."""
-    newest = Kubernetes(minor="1.36", ami_release="1.36.2-20260818", source="EKS")
+    newest = replace(KUBERNETES["1.36"], ami_release="1.36.2-20260818")
     monkeypatch.setitem(recorded.KUBERNETES, "1.36", newest)
     assert all(result.sentence.endswith(", the recommended one") for result in examined("image", case()))
 

@@ -5,6 +5,7 @@ Engine, cluster and its controllers are the real ones; the function comes from t
 """
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -14,6 +15,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from rehearsal.cloud.schedules import Schedules
+from rehearsal.kubelet.contents import Contents
 
 from .rehearsed import Rehearsed, rehearsed, until
 from .trees import Tree
@@ -74,6 +76,13 @@ def gang(site: Rehearsed, phase: str) -> list[dict[str, Any]]:
     return [pod for pod in alive if pod["status"]["phase"] == phase]
 
 
+def newest(site: Rehearsed) -> int:
+    """The step of the newest whole save on the file system."""
+    files = Contents(site.kubeconfig.with_name("effects") / "volumes.json")
+    names = [name for volume in files.volumes("") for name in files.under(volume, "")]
+    return max(int(found[1]) for name in names if (found := re.search(r"/step-(\d+)/SHA256SUMS$", name)))
+
+
 def test_a_tag_of_an_own_image_never_moves(kept: tuple[Rehearsed, Schedules]) -> None:
     site, _ = kept
     ecr, (name,) = site.aws("ecr"), site.outputs()["storage"]["repositories"]
@@ -127,8 +136,10 @@ def test_45_minutes_before_the_end_the_gang_is_told_to_save_and_ends(kept: tuple
     site, _ = kept
     at(kept, END - timedelta(minutes=46))
     assert len(gang(site, "Running")) == 2
+    before = newest(site)
     at(kept, END - timedelta(minutes=45))
     until(lambda: not gang(site, "Running"), "the pods to end")
+    assert newest(site) > before, "the run saved where it was"
     taints = [taint for node in nodes(site) for taint in node["spec"]["taints"] if taint["key"] == SIGNAL]
     assert [taint["effect"] for taint in taints] == ["NoExecute"] * 2
     assert len(nodes(site)) == 2, "they are emptied five minutes later"

@@ -1,5 +1,5 @@
 """A control plane with nothing on it, and a file system: the way in, the deployer's access, the logs of the cluster
-before, and a throughput that FSx never changes; made while AWS shows late what it has made.
+before, and a throughput that FSx never changes; made while AWS throttles, and shows late what it has made.
 """
 
 from collections.abc import Iterator
@@ -24,6 +24,8 @@ FAST = {"deploymentType": "PERSISTENT_2", "capacityGib": 4800, "throughputMbpsPe
 LOGS = "/aws/eks/gpucluster-dev/cluster"
 LATE = {"action": "DescribeVpcs|DescribeSubnets", "code": "InvalidID.NotFound", "status": 400, "times": 6}
 """What EC2 answers for a while about what it has just made (EC2 API reference, eventual consistency)."""
+THROTTLED = {"action": "(Create|Put|Allocate|Associate|Attach|Authorize|Tag|Modify).*", "every": 3}
+"""Each third call that changes something, for as long as `up` takes (EC2 API reference, request throttling)."""
 
 GROUP = ("aws:cloudwatch:LogGroup", "cluster-logs")
 
@@ -47,11 +49,14 @@ def group(site: Rehearsed) -> dict[str, object] | None:
 
 @pytest.fixture(scope="module")
 def applied(site: Rehearsed) -> Rehearsed:
-    """Applied where an earlier cluster left its log group, and what is made is seen late."""
+    """Where an earlier cluster left its log group; the account throttles, and shows late what it has made."""
     site.aws("logs").create_log_group(logGroupName=LOGS)
-    site.control("POST", "faults", LATE)
+    for order in (LATE, THROTTLED):
+        site.control("POST", "faults", order)
     done = operations(site.up())
-    assert site.control("GET", "faults") == []
+    (throttled,) = site.control("GET", "faults")
+    site.control("DELETE", "faults")
+    assert throttled["matched"] > 30
     assert [each for each in done if each[2] == "cluster-logs"] == [("import", *GROUP), ("update", *GROUP)]
     assert "first" in [name for operation, _, name in done if operation == "create"]
     return site

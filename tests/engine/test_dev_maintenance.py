@@ -47,6 +47,17 @@ def test_a_service_is_away_no_longer_than_its_node(dev: Rehearsed) -> None:
     dev.settled()
 
 
+def test_14_a_terminated_instance_is_replaced_and_its_gang_runs_again(dev: Rehearsed) -> None:
+    """Nobody types anything: the node group brings another."""
+    node = dev.kube.get("v1", "Node", gang(dev)[0]["spec"]["nodeName"])
+    assert node is not None
+    dev.aws("ec2").terminate_instances(InstanceIds=[node["spec"]["providerID"].rpartition("/")[2]])
+    known = node["metadata"]["uid"]
+    until(lambda: known not in [each["metadata"]["uid"] for each in dev.kube.list("v1", "Node")], "the node to go")
+    dev.settled()
+    assert phases(dev) == ["Running", "Running"]
+
+
 def test_training_takes_the_nodes_of_an_experiment_m04(dev: Rehearsed) -> None:
     """The pool is full and its queue at its cap: the higher gang's pods come all the same, and the lower one's go."""
     assert phases(dev) == ["Running", "Running"]
@@ -64,5 +75,5 @@ def test_training_takes_the_nodes_of_an_experiment_m04(dev: Rehearsed) -> None:
     dev.settled()
 
 
-def test_maintenance_is_no_change_of_the_stack(dev: Rehearsed) -> None:
+def test_neither_maintenance_nor_a_loss_is_a_change_of_the_stack(dev: Rehearsed) -> None:
     dev.assert_quiet()

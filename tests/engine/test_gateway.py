@@ -5,14 +5,15 @@ Traefik, cert-manager and Prometheus are the real programs, at the cluster's API
 
 import json
 import ssl
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
 import pytest
 import urllib3
+from cryptography import x509
 
 from rehearsal.cloud.metrics import PER_MINUTE as PER_MINUTE_OF_FSX
 from rehearsal.cluster.layout import PROXY
@@ -34,8 +35,8 @@ BURST, MOST = 100, 3
 RELOADED_SECONDS = 10.0
 SERVICE = "gpucluster:serving.services[0]"
 ASKED = {"model": MODEL, "prompt": "Once upon a time", "max_tokens": 4}
-RENEWED = {"type": "Issuing", "status": "True", "reason": "ManuallyTriggered", "message": "a test orders it"}
-"""What `cmctl renew` writes (cert-manager/cmctl, pkg/renew/renew.go)."""
+ALL_BUT_30_SECONDS = "2159h59m30s"
+"""Of a certificate's 90 days (cert-manager, pkg/apis/certmanager/v1/const.go: DefaultCertificateDuration)."""
 
 
 def with_keys(site: Rehearsed, *names: str) -> None:
@@ -210,23 +211,29 @@ def restarts(site: Rehearsed) -> dict[str, int]:
     return {each["metadata"]["uid"]: each["status"]["containerStatuses"][0]["restartCount"] for each in pods}
 
 
-def test_a_renewed_certificate_is_served_by_the_same_pods_and_nobody_is_refused_meanwhile(caller: Caller) -> None:
+def test_certificates_are_renewed_by_their_own_clock_and_nobody_is_refused_meanwhile(caller: Caller) -> None:
+    """cert-manager's, 30 s after each was signed; the same pods serve the next one, which has another key."""
     kube, pods, running = caller.site.kube, caller.pods(), restarts(caller.site)
-    before = {name: caller.certificate(at) for name, at in pods.items()}
-    certificate = kube.get("cert-manager.io/v1", "Certificate", MODEL, SPACE)
-    assert certificate is not None
-    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    ordered = [*certificate["status"]["conditions"], {**RENEWED, "lastTransitionTime": now}]
-    kube.patch("cert-manager.io/v1", "Certificate", MODEL, SPACE, {"status": {"conditions": ordered}}, "status")
+
+    def shown() -> list[x509.Certificate]:
+        assert [each.status for each in everywhere(caller)] == [200, 200]
+        return [caller.certificate(at) for at in pods.values()]
 
     def renewed() -> bool:
-        assert [each.status for each in everywhere(caller)] == [200, 200]
-        after = {name: caller.certificate(at) for name, at in pods.items()}
-        return all(after[name].serial_number != before[name].serial_number for name in pods)
+        after = shown()
+        if len({*after}) == 1 and after[0] != served[-1]:
+            served.append(after[0])
+        return len(served) == 3
 
-    until(renewed, "another certificate", 60)
-    keys = {caller.certificate(at).public_key() == before[name].public_key() for name, at in pods.items()}
-    assert keys == {False}, "a new key with each certificate"
+    served = shown()[:1]
+    due = partial(kube.patch, "cert-manager.io/v1", "Certificate", MODEL, SPACE)
+    due({"spec": {"renewBefore": ALL_BUT_30_SECONDS}})
+    until(renewed, "two more certificates, one after the other", 150)
+    due({"spec": {"renewBefore": None}})
+    _, first, second = served
+    assert second.not_valid_before_utc - first.not_valid_before_utc >= timedelta(seconds=30)
+    before, between, after = (each.public_key() for each in served)
+    assert before != between != after
     assert restarts(caller.site) == running
 
 

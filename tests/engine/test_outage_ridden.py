@@ -124,13 +124,14 @@ def at_first(kind: str, act: Callable[[], None]) -> Watcher:
     return watch
 
 
-def api_server(site: Rehearsed) -> int:
-    pid: int = json.loads((site.kubeconfig.parent / "processes.json").read_text())["kube-apiserver"]["pid"]
-    return pid
+def pids(site: Rehearsed) -> tuple[int, int]:
+    """Of the API server and its etcd."""
+    known = json.loads((site.kubeconfig.parent / "processes.json").read_text())
+    return known["kube-apiserver"]["pid"], known["etcd"]["pid"]
 
 
 def test_a_frozen_api_server_is_waited_for(site: Rehearsed) -> None:
-    pid = api_server(site)
+    pid, _ = before = pids(site)
     thaw = threading.Timer(FROZEN_SECONDS, os.kill, (pid, signal.SIGCONT))
 
     def freeze() -> None:
@@ -144,21 +145,28 @@ def test_a_frozen_api_server_is_waited_for(site: Rehearsed) -> None:
         os.kill(pid, signal.SIGCONT)
         thaw.cancel()
     assert operations(outcome) == [("update", f"{QUEUE}:Queue", "queues-research")]
-    assert api_server(site) == pid
+    assert pids(site) == before
 
 
-def test_a_killed_api_server_fails_what_is_under_way_and_the_next_up_goes_on_lf21(site: Rehearsed) -> None:
-    """Pulumi's provider has no patience with a server that is away. `up` takes the additions back meanwhile."""
-    pid = api_server(site)
+def test_a_killed_api_server_and_etcd_fail_what_is_under_way_and_the_next_up_goes_on_lf21(site: Rehearsed) -> None:
+    """Pulumi's provider has no patience with a server that is away. `up` takes the additions back meanwhile. What etcd
+    had taken is on its disk.
+    """
+    killed = pids(site)
+
+    def kill() -> None:
+        for pid in killed:
+            os.kill(pid, signal.SIGKILL)
+
     site.tree.restore()
     # Not with --continue-on-error: where it is the end of a replaced resource that fails, Pulumi 3.259 waits with the
     # program for each other.
-    outcome = site.engine.up(watch=at_first("kubernetes:", lambda: os.kill(pid, signal.SIGKILL)))
+    outcome = site.engine.up(watch=at_first("kubernetes:", kill))
     broken = [str(each) for each in outcome.record.errors() if each.urn and each.urn.type.startswith("kubernetes:")]
     assert broken or not outcome.status, outcome.explain()
     # One that has just begun again knows no roles for a moment.
     assert all(re.search(r"does not answer|unreachable|clusterrole\S* \S+ not found", each) for each in broken), broken
-    assert until(lambda: api_server(site) != pid and site.kube.ready(), "another API server")
+    assert until(lambda: not {*pids(site)} & {*killed} and site.kube.ready(), "another API server and etcd")
     begun = [(op, short_type(kind), name) for op, kind, name in outcome.record.operations()]
     done = begun + operations(site.engine.up())
     assert ("delete", f"{QUEUE}:Queue", "queues-research") in done

@@ -14,7 +14,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Request:
-    """One call: `s3:GetObject` on an ARN, with the condition keys that AWS sees in it."""
+    """One call: `s3:GetObject` on an ARN, with the condition keys that AWS sees in it; commas part several values."""
 
     action: str
     resource: str = "*"
@@ -48,6 +48,10 @@ def _holds(condition: Mapping[str, Any], context: Mapping[str, str]) -> bool:
 def _one(operator: str, found: str | None, wanted: list[str]) -> bool:
     if operator == "StringEquals":
         return found in wanted
+    if operator == "StringEqualsIfExists":
+        return found is None or found in wanted
+    if operator == "ForAllValues:StringEquals":  # holds, too, where the request has no such key
+        return found is None or {*found.split(",")} <= {*wanted}
     if operator == "StringNotEquals":
         return found not in wanted
     if operator == "StringLike":

@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 from blocks import SIGNAL, Block
 from botocore.exceptions import ClientError
-from decide import NEVER, OffHours, Record, Task, written
+from decide import OffHours, Record, Task
 from groups import seen
 from handler import keep
 from markets import Seen, Spot
+
+from sweep.ends import NEVER, written
 
 END = datetime(2026, 11, 23, 18, tzinfo=UTC)
 TASK = Task(
@@ -93,6 +95,31 @@ def test_an_end_is_told_once_with_why_and_what_remains_to_be_typed() -> None:
     assert account.calls == []
 
 
+def test_the_gpu_pools_are_the_first_to_go_and_what_is_left_is_told() -> None:
+    """Of its own stack alone: another's gateway stays."""
+
+    def gateway(name: str, stack: str) -> dict[str, Any]:
+        tags = {"gpucluster:project": "gpucluster", "gpucluster:stack": stack}
+        told = [{"Key": key, "Value": value} for key, value in tags.items()]
+        return {"NatGatewayId": name, "State": "available", "Tags": told}
+
+    cluster = {"status": "ACTIVE", "tags": {"gpucluster:project": "gpucluster", "gpucluster:stack": "lab"}}
+    account = Played(
+        written(END),
+        {"system": GROUP, "training": GROUP},
+        list_clusters=[{"clusters": ["gpucluster-lab"]}],
+        describe_cluster=({"name": "gpucluster-lab"}, {"cluster": cluster}),
+        list_nodegroups=[{"nodegroups": ["system", "training"]}],
+        describe_nat_gateways=[{"NatGateways": [gateway("nat-1", "lab"), gateway("nat-2", "prod")]}],
+    )
+    told = keep(account, TASK, END)
+    assert (told["asked"], told["refused"]) == (["training", "system"], {})
+    left = ["cluster gpucluster-lab ACTIVE", "node group system ACTIVE", "NAT gateway nat-1 available"]
+    assert told["left"] == ["node group training ACTIVE", *left]
+    assert "sns publish" not in [name for name, _ in account.calls], "it has not ended yet"
+    assert account.record.emptied is False
+
+
 def test_a_pool_sleeps_and_is_remembered_first() -> None:
     hours = OffHours(time_zone="UTC", days=("mon",), start="08:00", end="17:00")
     account = Played(NEVER, {"training": GROUP, "other": GROUP})
@@ -123,7 +150,8 @@ def test_a_block_is_filled_and_signalled_by_its_own_reservation() -> None:
             "end": written(start + timedelta(days=1)),
         }
     )
-    reserved = ({"CapacityReservationIds": ["cr-1"]}, {"CapacityReservations": [{"State": "active"}]})
+    extended = {"State": "active", "EndDate": start + timedelta(days=2)}
+    reserved = ({"CapacityReservationIds": ["cr-1"]}, {"CapacityReservations": [extended]})
     empty = {**GROUP, "scalingConfig": {"minSize": 0, "desiredSize": 0, "maxSize": 2}}
     account = Played(NEVER, {"training-1": empty}, describe_capacity_reservations=reserved)
     keep(account, replace(TASK, blocks=(block,)), END)
@@ -132,7 +160,10 @@ def test_a_block_is_filled_and_signalled_by_its_own_reservation() -> None:
     assert change["scalingConfig"] == {"minSize": 0, "desiredSize": 2, "maxSize": 2}
     account.groups = {"training-1": {**GROUP, "scalingConfig": {"minSize": 0, "desiredSize": 2, "maxSize": 2}}}
     account.calls.clear()
-    keep(account, replace(TASK, blocks=(block,)), start + timedelta(hours=23, minutes=16))
+    assert keep(account, replace(TASK, blocks=(block,)), start + timedelta(hours=23, minutes=16))["blocks"] == {
+        "cr-1 training-1": "runs"
+    }
+    keep(account, replace(TASK, blocks=(block,)), start + timedelta(hours=47, minutes=16))
     (change,) = [request for name, request in account.calls if name == "eks update_nodegroup_config"]
     assert change["taints"] == {"addOrUpdateTaints": [SIGNAL]}
 

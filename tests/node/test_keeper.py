@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from decide import (
-    NEVER,
     OffHours,
     Phase,
     Record,
@@ -16,9 +15,10 @@ from decide import (
     moment,
     phase,
     pools_to_change,
-    written,
 )
 from handler import when
+
+from sweep.ends import NEVER, written
 
 END = datetime(2026, 11, 23, 18, tzinfo=UTC)
 TASK = Task(

@@ -1,7 +1,9 @@
 """The reference trainer on real PyTorch, two processes over gloo: it learns, stops, resumes, at another size too.
 
 It needs an interpreter that imports torch: TORCH_PYTHON names one, else this one is asked. Sharding (FSDP2) takes
-PyTorch 2.6, whole weights any; an attention kernel that older ones lack is written out for them.
+PyTorch 2.6, whole weights any; an attention kernel that older ones lack is written out for them, and so is what FSDP2
+needs on processors before 2.7: streams that take events (pytorch/pytorch, pull request 145935), and a copy into
+gathered weights that autograd does not count as a change of them, as on GPUs (issue 136303).
 """
 
 import os
@@ -19,7 +21,7 @@ import saves
 TRAINER = Path(saves.__file__).parent
 PYTHON = os.environ.get("TORCH_PYTHON", sys.executable)
 BEGIN = """
-import sys, torch
+import contextlib, sys, torch
 sys.path.insert(0, sys.argv.pop(1))
 from torch.nn import functional
 if not hasattr(functional, "scaled_dot_product_attention"):
@@ -29,6 +31,16 @@ if not hasattr(functional, "scaled_dot_product_attention"):
         scores = scores.masked_fill(torch.ones(length, length, dtype=torch.bool).triu(1), float("-inf"))
         return scores.softmax(-1).type_as(values) @ values
     functional.scaled_dot_product_attention = attend
+if hasattr(torch.cpu, "Stream") and not hasattr(torch.cpu.Stream, "record_event"):
+    torch.cpu.Stream.record_event = lambda self, event=None: event
+    torch.cpu.Stream.wait_event = lambda self, event: None
+    split = torch.split_with_sizes_copy
+    def uncounted(*asked, out, **more):
+        with contextlib.ExitStack() as kept:
+            for each in out:
+                kept.enter_context(torch.autograd._unsafe_preserve_version_counter(each))
+            split(*asked, out=out, **more)
+    torch.split_with_sizes_copy = uncounted
 import train
 sys.exit(train.main(sys.argv[1:]))
 """
@@ -53,6 +65,7 @@ def begun(ranks: int, *words: str, sharding: str = "none") -> list[subprocess.Po
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     known = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(ranks)}
+    known["USE_LIBUV"] = "0"  # Debian's PyTorch was built without it
     known["PYTHONPATH"] = str(TRAINER.with_name("staging"))  # in a pod all files lie side by side
     asked = [*SIZES, f"--sharding={sharding}", *words]
     return [

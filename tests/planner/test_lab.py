@@ -1,13 +1,14 @@
 """`make lab`: three questions, and a lab that plans, ends by itself and stays within its money (Z15)."""
 
 from datetime import UTC, datetime, timedelta
+from math import ceil
 from pathlib import Path
 
 import pytest
 import yaml
 
 from planner.lab import QUESTIONS, main
-from planner.new import owner
+from planner.new import owner, planned
 from planner.plan import AwsPlan, plan
 from settings.load import from_file
 from tests.settings.editor import accepts
@@ -48,10 +49,53 @@ def test_the_file_plans_and_ends_when_it_was_told_to(
     assert (found.keeper.ends, found.keeper.max_usd) == (NOW + timedelta(hours=hours), usd)
     assert found.keeper.emails == (f"{owner()}@example.com",), "who is warned: a placeholder, and there"
     assert accepts(yaml.safe_load(file.read_text(encoding="utf-8")))
-    said = capsys.readouterr().out
-    assert f"{found.prices.hourly:.2f} USD an hour, {found.prices.hourly * hours:.2f} USD in {hours:g} hours" in said
-    for command in ("pulumi up --stack mine", "make extend STACK=mine HOURS=2", "pulumi destroy --stack mine"):
-        assert command in said
+    hourly = found.prices.hourly
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert first == (
+        f"Pulumi.mine.yaml: {gpus} GPUs, {hourly:.2f} USD an hour, {hourly * hours:.2f} USD in {hours:g} hours"
+    )
+    assert lines == [
+        f"it destroys itself at {NOW + timedelta(hours=hours):%Y-%m-%d %H:%M} UTC, or once {usd} USD are spent",
+        "next: replace the placeholders in it, then",
+        "  make rehearse STACK=mine             rehearses it without an account",
+        "  pulumi stack init mine               once",
+        "  pulumi up --stack mine               deploys it",
+        "  make extend STACK=mine HOURS=2       extends it, within its budget",
+        "  pulumi destroy --stack mine          destroys it early",
+    ]
+
+
+FILE = """\
+# A lab that destroys itself: docs/how-to/labs.md. `make plan` shows size, price and mistakes in a second.
+config:
+  pulumi:disable-default-providers: ["*"]
+  # The network, addresses and bucket names are placeholders: replace them, then remove the next line.
+  gpucluster:example: true
+  gpucluster:preset: lab-hybrid
+  gpucluster:platform: {{publicAccessCidrs: [203.0.113.0/24]}}  # replace: who may reach the API
+{pools}  gpucluster:budget: {{maxHourlyUsd: {limit}}}  # USD; a lab that costs more is refused
+  gpucluster:lifecycle: {{owner: {me}, costCentre: labs, expiry: "{end:%Y-%m-%d}"}}
+  gpucluster:keeper:
+    endsAt: "{end:%Y-%m-%dT%H:%M:%SZ}"
+    maxUsd: 40
+    warnHours: 1
+    emails: [{me}@example.com]  # replace: who is warned; AWS sends a link to confirm
+"""
+POOLS = """\
+  # g6.xlarge has no EFA: each run takes one node.
+  gpucluster:pools:
+    - {"name": "system", "role": "system", "instanceType": "m7i.large", "count": 2}
+    - {"name": "training", "role": "training", "instanceType": "g6.xlarge", "count": 2, "capacity": "spot"}
+"""
+
+
+@pytest.mark.parametrize(("gpus", "pools"), [("1", ""), ("2", POOLS)])
+def test_the_file_has_what_a_lab_needs_and_no_more(gpus: str, pools: str, elsewhere: Path) -> None:
+    """Its limit of an hour leaves a tenth above the price."""
+    assert main(["--stack", "mine", "--gpus", gpus], now=NOW + timedelta(microseconds=5)) == 0
+    found = planned((elsewhere / "Pulumi.mine.yaml").read_text(encoding="utf-8"), NOW)
+    known = {"limit": ceil(found.prices.hourly * 1.1), "me": owner(), "end": NOW + timedelta(hours=8)}
+    assert (elsewhere / "Pulumi.mine.yaml").read_text(encoding="utf-8") == FILE.format(pools=pools, **known)
 
 
 def test_at_most_three_questions_and_a_wrong_answer_is_asked_again(capsys: pytest.CaptureFixture[str]) -> None:
@@ -64,7 +108,8 @@ def test_at_most_three_questions_and_a_wrong_answer_is_asked_again(capsys: pytes
         return next(typed)
 
     assert main(["--stack", "mine"], ask, now=NOW) == 0
-    assert len(asked) == 5
+    hours, gpus, budget = "lifetime in hours [8]: ", "GPUs [1]: ", "total budget in USD [40]: "
+    assert asked == [hours, hours, gpus, gpus, budget]
     said = capsys.readouterr().out
     assert "'for ever' is not a number of hours up to 744" in said
     assert "'1.5' is not a number of GPUs up to 64" in said
@@ -74,9 +119,11 @@ def test_at_most_three_questions_and_a_wrong_answer_is_asked_again(capsys: pytes
     ("options", "said"),
     [
         (["--hours", "0"], "--hours: '0' is not a number of hours"),
+        (["--hours", "744.5"], "--hours: '744.5' is not a number of hours up to 744"),
+        (["--budget", "100001"], "--budget: '100001' is not a number of USD up to 100,000"),
         (["--hours", "nan"], "--hours: 'nan' is not"),
         (["--gpus", "65"], "--gpus: '65' is not"),
-        (["--hours", "8", "--gpus", "2", "--budget", "5"], "--budget: 8 hours at"),
+        (["--hours", "8", "--gpus", "2", "--budget", "5"], "; take --budget "),
         (["--hours", "200", "--budget", "5"], "keeper.maxUsd"),
     ],
 )

@@ -19,10 +19,40 @@ from tests.planner.stacks import ROOT, planned, rules, sections
 from tests.planner.test_placement_rules import booked
 
 DEAR = {"budget.maxHourlyUsd": 9000}
+EFA_LUSTRE = {"deploymentType": "PERSISTENT_2", "capacityGib": 4800, "throughputMbpsPerTib": 1000, "efa": True}
+LOGIN = {
+    "registry": "registry.example.com/mirror",
+    "registryLogin": {
+        "secretArn": "arn:aws:secretsmanager:us-east-2:123456789012:secret:mirror-AbCdEf",
+    },
+}
 
 
 def told(plan: AwsPlan, rule: str) -> list[str]:
     return [f"{each.sentence}; {each.remedy}" for each in plan.findings if each.rule == rule]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "inference needs the GPU Operator's device plugin, which would run beside Bottlerocket's own"),
+        ({"pools.2.amiFamily": "bottlerocket"}, None),
+        ({"pools.1.instanceType": "p6e-gb200.36xlarge"}, "no Bottlerocket with NVIDIA's driver for p6e-gb200.36xlarge"),
+        ({"storage.lustre": EFA_LUSTRE}, "FSx' client over EFA is published for Amazon Linux, Red Hat and Ubuntu"),
+        ({"supply": LOGIN}, "nodes sign in at the mirror by a script, and Bottlerocket runs none"),
+    ],
+)
+def test_what_bottlerocket_has_not_is_refused_where_the_pool_asks_for_it(changes: Any, said: str | None) -> None:
+    same = {"pools.1.amiFamily": "bottlerocket", "pools.2.amiFamily": "bottlerocket"} if changes else {}
+    plan = planned(changes={"pools.1.amiFamily": "bottlerocket", **same, **changes, **DEAR})
+    found = told(plan, "bottlerocket-lacks")
+    assert [said in each for each in found[:1]] == [True] if said else found == []
+    paths = {each.path for each in plan.findings if each.rule == "bottlerocket-lacks"}
+    assert paths <= {"gpucluster:pools[1].amiFamily", "gpucluster:pools[2].amiFamily"}
+
+
+def test_a_system_pool_of_bottlerocket_stands_beside_others() -> None:
+    assert told(planned(changes={"pools.0.amiFamily": "bottlerocket"}), "bottlerocket-lacks") == []
 
 
 def test_a_type_that_the_region_has_not_is_refused_with_the_regions_that_have_it() -> None:

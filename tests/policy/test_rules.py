@@ -145,17 +145,6 @@ def test_a_rendered_chart_is_found_kj15() -> None:
     assert "leaves the chart's hooks out" in broken("releases_pinned", graph_with(chart))[0]
 
 
-def test_replicas_beside_an_autoscaler_are_found_in06() -> None:
-    deployment = graph_of("prod").one(SERVER)
-    target = {"kind": "Deployment", "name": deployment.inputs["metadata"]["name"]}
-    inputs = {"metadata": deployment.inputs["metadata"], "spec": {"scaleTargetRef": target}}
-    token = "kubernetes:autoscaling/v2:HorizontalPodAutoscaler"
-    scaler = Resource(urn="urn", token=token, name="scaler", custom=True, inputs=inputs)
-    assert "although an autoscaler" in broken("one_owner_of_replicas", graph_with(scaler))[0]
-    free = changed(SERVER, "spec.replicas", MISSING)
-    assert broken("one_owner_of_replicas", graph_with(scaler, free)) == []
-
-
 def test_an_object_that_is_gone_is_missed_g31() -> None:
     graph = graph_with(without=("claims-inference-model-weights-claim",))
     owners = {each.split(":")[0] for each in broken("references_exist", graph)}

@@ -51,3 +51,22 @@ def test_rank_0_alone_saves_of_an_elastic_run_the_first_worker(
     assert saves.begin(asked) is None
     assert bool(node.world.contents.under("csi:fs", "")) == saving
     assert (saves.Saver(asked).due is not None) == saving
+
+
+@pytest.mark.parametrize(("grace", "whole"), [(60, True), (59, False)])
+def test_told_to_end_it_saves_where_it_is_if_its_grace_period_is_as_long(
+    tmp_path: Path, grace: int, *, whole: bool
+) -> None:
+    """PF10: a block's end, a drain and a spot notice are SIGTERM to a run, 300 s after its last save here."""
+    node = Node(tmp_path)
+    asked = launch(node)
+    asked.pod["spec"]["terminationGracePeriodSeconds"] = grace
+    assert saves.begin(asked) is None
+    saver = saves.Saver(asked)
+    for _ in range(2):
+        saver.last(300 / TIME_SCALE)
+    assert saver.due is None
+    kept = {f"checkpoints/sft/step-{step}/{saves.MANIFEST}" for step in ((0, 30) if whole else (0,))}
+    there = set(node.world.contents.under("csi:fs", ""))
+    assert "checkpoints/sft/step-30/shard-0.pt" in there
+    assert {name for name in there if name.endswith(saves.MANIFEST)} == kept

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from review.comment import GITHUB_LIMIT, MARKER, comment
+from review.comment import comment
 from review.compared import Compared
+from review.post import LIMIT, MARKER
 from review.preview import Preview
 from tests.review.stacks import compared, preview, stepped, told, urn
 
@@ -137,11 +138,20 @@ def four_hundred() -> Preview:
 def test_four_hundred_changed_resources(tmp_path: Path, accept: bool) -> None:
     """All that is replaced is named, the diff is cut at GitHub's limit, and the rest has its link."""
     text = shown(compared(tmp_path, "prod", None, four_hundred()))
-    assert len(text) <= GITHUB_LIMIT
+    assert len(text) <= LIMIT
     assert all(f"`aws:ec2:Subnet network-subnet-{number:03}`" in text for number in range(400))
     assert "more lines: [artifact](https://example.org/run#artifacts)" in text
     assert text.count("<details>") == text.count("</details>")
     same_as_golden("four-hundred", text, accept)
+
+
+def test_of_two_long_texts_the_part_that_differs_is_shown(tmp_path: Path) -> None:
+    texts = [f"{'same ' * 100}{word}{' same' * 100}" for word in ("before", "after")]
+    step = stepped("update", "kubernetes:core/v1:ConfigMap", "a", *({"data": {"x": each}} for each in texts))
+    (line,) = [each for each in shown(compared(tmp_path, "prod", None, preview(step))).splitlines() if "data.x" in each]
+    assert line.startswith("!   data.x: ...same same same same before same")
+    assert " => ...same same same same after same" in line
+    assert line.count("... (1,00") == 2
 
 
 def test_a_stack_that_is_new_and_one_that_is_gone(tmp_path: Path) -> None:

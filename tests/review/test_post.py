@@ -4,13 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from review.comment import GITHUB_LIMIT, MARKER, comment
-from review.comment import MARKER as MADE
+from review.comment import comment
 from review.compared import Compared
-from review.drift import MARKER as DRIFT
 from review.drift import drift
-from review.post import MARKER as POSTED
-from review.post import GitHub, main, shape
+from review.post import DRIFT, LIMIT, MARKER, GitHub, main, shape
 from tests.review.hub import ENVIRONMENT, Hub
 from tests.review.stacks import preview, stepped, told
 from tests.review.test_comment import same_as_golden
@@ -95,7 +92,7 @@ def test_a_pull_request_that_went_on_or_is_closed_gets_nothing(
     [
         ("", "its first line is not the marker"),
         (f"{TEXT}<!-- gpucluster-drift prod -->", "it hides more than the marker"),
-        (f"{TEXT}{'x' * GITHUB_LIMIT}", "characters, and GitHub takes 65,536"),
+        (f"{TEXT}{'x' * LIMIT}", "characters, and GitHub takes 65,536"),
         (f"{TEXT}<img src=x>", "it has the tag <img>"),
         (f"{TEXT}<a href=x>y</a>", "it has the tag <a>"),
         (f"{TEXT}![x](https://example.org/x.png)", "it has a picture"),
@@ -128,7 +125,7 @@ def test_an_artifact_that_is_none(hub: Hub, tmp_path: Path, capsys: pytest.Captu
     file.write_bytes(MARKER.encode() + b"\n\xff")
     assert post(tmp_path) == 1
     assert "it is not UTF-8" in capsys.readouterr().out
-    file.write_bytes(b"x" * (5 * GITHUB_LIMIT))
+    file.write_bytes(b"x" * (5 * LIMIT))
     assert post(tmp_path) == 1
     assert "bytes are no comment" in capsys.readouterr().out
     assert hub.calls == []
@@ -139,11 +136,7 @@ def test_every_comment_that_is_made_may_be_posted(golden: Path, hub: Hub) -> Non
     """With the room that its last line takes."""
     text = golden.read_text().replace("https://example.org/", "https://github.com/acme/cluster/")
     assert shape(text) == []
-    assert len(text) + 500 < GITHUB_LIMIT
-
-
-def test_both_halves_mean_the_same_marker() -> None:
-    assert MADE == POSTED
+    assert len(text) + 500 < LIMIT
 
 
 def drifted(folder: Path, text: str) -> None:

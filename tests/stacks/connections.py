@@ -6,13 +6,16 @@ entries are everybody; a peer with both selectors means pods of these namespaces
 policy's own namespace; an ipBlock is about addresses, and `except` takes some out; no ports means all.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from ipaddress import IPv4Address, IPv4Network
 from typing import Any
 
+import pytest
+
 from policy.graph import Graph
-from policy.pods import Pod
+from policy.pods import Pod, pods
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,10 +27,21 @@ class End:
     address: str | None = None
 
 
+Connection = tuple[str, str | End, str | End, int, bool]
+"""What it is for, its source and target (a pod's owner, or an end), its port, and whether it comes to be."""
+
+
+def each_of(connections: Sequence[Connection]) -> pytest.MarkDecorator:
+    """A case per connection, called by what it is for."""
+    cases = [pytest.param(*rest, id=what) for what, *rest in connections]
+    return pytest.mark.parametrize(("source", "target", "port", "passes"), cases)
+
+
 class Network:
     """The policies of a graph. Namespaces have the labels that they were registered with, and their name."""
 
     def __init__(self, graph: Graph) -> None:
+        self._graph = graph
         self._policies = [each.inputs for each in graph.of_type("NetworkPolicy")]
         self._namespaces = {
             each.inputs["metadata"]["name"]: each.inputs["metadata"].get("labels") or {}
@@ -38,11 +52,24 @@ class Network:
         """A namespace of somebody's, with these labels."""
         self._namespaces[namespace] = labels
 
-    def passes(self, source: End, target: End, port: int, protocol: str = "TCP") -> bool:
-        """Whether a connection comes to be."""
-        return self._lets("Egress", source, target, port, protocol) and self._lets(
-            "Ingress", target, source, port, protocol
-        )
+    @cached_property
+    def ends(self) -> dict[str, End]:
+        """The pods by their owner's name, with the labels that controllers add to those of Jobs.
+
+        Source: Kubernetes documentation, Well-Known Labels, batch.kubernetes.io/job-name.
+        """
+        return {
+            pod.owner: End(
+                namespace=pod.namespace,
+                labels={**pod.labels, **({"batch.kubernetes.io/job-name": pod.owner} if _is_job(pod) else {})},
+            )
+            for pod in pods(self._graph)
+        }
+
+    def passes(self, source: str | End, target: str | End, port: int, protocol: str = "TCP") -> bool:
+        """Whether a connection comes to be; a pod may be named by its owner."""
+        here, there = (self.ends[each] if isinstance(each, str) else each for each in (source, target))
+        return self._lets("Egress", here, there, port, protocol) and self._lets("Ingress", there, here, port, protocol)
 
     def isolated(self, end: End) -> set[str]:
         """The directions in which some policy selects the pod."""
@@ -104,20 +131,6 @@ def _meets(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
         "NotIn": not has or value not in expression.get("values", ()),
     }
     return answers[expression["operator"]]
-
-
-def ends(pods: Iterable[Pod]) -> dict[str, End]:
-    """The pods by their owner's name, with the labels that controllers add to those of Jobs.
-
-    Source: Kubernetes documentation, Well-Known Labels, batch.kubernetes.io/job-name.
-    """
-    return {
-        pod.owner: End(
-            namespace=pod.namespace,
-            labels={**pod.labels, **({"batch.kubernetes.io/job-name": pod.owner} if _is_job(pod) else {})},
-        )
-        for pod in pods
-    }
 
 
 def _is_job(pod: Pod) -> bool:

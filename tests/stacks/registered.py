@@ -510,6 +510,7 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
     "pipelines.sandbox": at(
         "pipelines-argo-config", "data.workflowDefaults", lambda text: "podSpecPatch" in json.loads(text)["spec"]
     ),
+    "pools.*.bottlerocket": at("pool-{0}-nodes", "amiType", lambda ami: ami.startswith("BOTTLEROCKET_")),
     "pools.*.fallsBack": lambda graph, pool: f"{pool}-on-demand" in _pools(graph),
     "pools.*.exclusiveCpus": lambda graph, pool: (
         b"cpuManagerPolicy" in base64.b64decode(template(graph, pool).get("userData") or "")

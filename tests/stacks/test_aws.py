@@ -10,6 +10,9 @@ import yaml
 from catalogue import versions
 from catalogue.tables import SHIPPED
 from planner.interfaces import addressed_pods, layout
+from planner.nodes import hugepages_mib
+from policy import RULES
+from policy.rule import violations
 from stacks.aws_pools import ami_type
 from tests.graph.harness import Recorded
 from tests.graph.outputs import ACCOUNT
@@ -219,6 +222,25 @@ def test_arm_nodes_get_an_arm_image() -> None:
     pool = plan(settings).pools["training"]
     arm = replace(pool, instance=replace(SHIPPED.instances["p5.4xlarge"], architecture=Architecture.ARM64))
     assert ami_type(arm) == "AL2023_ARM_64_NVIDIA"
+
+
+def test_pools_of_bottlerocket_have_the_device_plugin_of_their_image() -> None:
+    """The operator's is off, and the release is Bottlerocket's own; huge pages are as many as the planner counts."""
+    training = {"name": "training", "role": "training", "instanceType": "p5.4xlarge", "count": 2}
+    inference = {"name": "inference", "role": "inference", "instanceType": "g6e.xlarge", "count": 1}
+    graph = dev(pools=[{**each, "amiFamily": "bottlerocket"} for each in pools(training, inference)])
+    groups = {each.name: each.inputs for each in graph.of_type("NodeGroup")}
+    assert {name: each["amiType"] for name, each in groups.items()} == {
+        "pool-system-nodes": "BOTTLEROCKET_x86_64",
+        "pool-training-nodes": "BOTTLEROCKET_x86_64_NVIDIA",
+        "pool-inference-nodes": "BOTTLEROCKET_x86_64_NVIDIA",
+    }
+    assert {each["releaseVersion"] for each in groups.values()} == {versions.KUBERNETES["1.36"].bottlerocket_release}
+    values = graph.one("gpu-operator-release").inputs["values"]
+    assert [values[part]["enabled"] for part in ("driver", "toolkit", "devicePlugin")] == [False, False, False]
+    text = base64.b64decode(graph.one("pool-training-template").inputs["userData"]).decode()
+    assert f'"vm.nr_hugepages" = "{hugepages_mib(1) // 2}"' in text
+    assert [str(each) for each in violations(graph, RULES)] == []
 
 
 def test_a_pool_with_an_image_of_its_own_joins_by_the_clusters_coordinates() -> None:

@@ -5,17 +5,15 @@ from functools import cache
 from typing import Any
 
 import pulumi
-import pytest
 
 from policy import RULES
-from policy.pods import pods
 from policy.rule import violations
 from stacks.refusal import _without_password
 from tests.graph import schema_kubernetes, schema_sdk
 from tests.graph.harness import Recorded
 from tests.graph.stackfiles import run_program, stack_config
 from tests.stacks import fake_platform as fake
-from tests.stacks.connections import End, Network, ends
+from tests.stacks.connections import Connection, End, Network, each_of
 from tests.stacks.platforms import deployed
 
 
@@ -145,7 +143,7 @@ TRIAL = End(namespace="training", labels={"gpucluster/run": "rates", "gpucluster
 ALGORITHM = End(namespace="training", labels={"katib.kubeflow.org/suggestion": "rates"})
 CONTROLLER, MANAGER, DATABASE = "katib-controller", "katib-database-manager", "katib-database-server"
 API, WEBHOOKS = End(address="192.0.2.10"), End(address="192.0.2.10")
-NEEDED = (
+NEEDED: tuple[Connection, ...] = (
     ("its webhooks are asked", WEBHOOKS, CONTROLLER, 8443, True),
     ("the controller asks the API", CONTROLLER, API, 6443, True),
     ("the controller asks an algorithm", CONTROLLER, ALGORITHM, 6789, True),
@@ -164,16 +162,11 @@ NEEDED = (
 )
 
 
-@pytest.mark.parametrize(
-    ("source", "target", "port", "passes"), [each[1:] for each in NEEDED], ids=[each[0] for each in NEEDED]
-)
+@each_of(NEEDED)
 def test_katib_and_trials_speak_with_whom_they_must_nw08(
     source: str | End, target: str | End, port: int, passes: bool
 ) -> None:
-    graph = deployed("fake").graph
-    network, there = Network(graph), ends(pods(graph))
-    one, other = (there[each] if isinstance(each, str) else each for each in (source, target))
-    assert network.passes(one, other, port) is passes
+    assert Network(deployed("fake").graph).passes(source, target, port) is passes
 
 
 @cache

@@ -5,13 +5,10 @@ from copy import deepcopy
 from functools import cache
 from typing import Any
 
-import pytest
-
-from policy.pods import pods
 from tests.graph.harness import Recorded
 from tests.graph.schema_kubernetes import crd_file, problems
 from tests.graph.stackfiles import run_program, stack_config
-from tests.stacks.connections import End, Network, ends
+from tests.stacks.connections import Connection, End, Network, each_of
 from tests.stacks.platforms import deployed
 
 HOST = "llama-3-8b.llm.example.com"
@@ -129,7 +126,7 @@ def test_a_public_triton_server_is_reached_at_its_door_alone() -> None:
 
 def test_the_gateway_comes_to_tritons_door_and_not_past_it_nw08() -> None:
     found = with_triton()
-    server = ends(pods(found))["triton-vision-deployment"]
+    server = "triton-vision-deployment"
     assert Network(found).passes(TRAEFIK, server, 8000)
     assert not any(Network(found).passes(TRAEFIK, server, port) for port in (8001, 8002))
     assert not Network(found).passes(CALLER, server, 8000)
@@ -277,40 +274,29 @@ def test_a_person_is_told_where_the_service_is_found() -> None:
 
 
 SERVER = "service-llama-3-8b-deployment"
-PASSES = (
-    ("callers", CALLER, TRAEFIK, 8443),
-    ("plain http", CALLER, TRAEFIK, 8000),
-    ("the gateway asks the door", TRAEFIK, SERVER, 8000),
-    ("Traefik asks the API", TRAEFIK, API, 443),
-    ("cert-manager asks the API", MANAGER, API, 443),
-    ("cert-manager's webhook is asked", CONTROL_PLANE, MANAGER, 10250),
-    ("its metrics", End(namespace="monitoring", labels={}), MANAGER, 9402),
-    ("the gateway's metrics", End(namespace="monitoring", labels={}), TRAEFIK, 9100),
-)
-STOPPED = (
-    ("another pod of the gateway's namespace", End(namespace="gateway", labels={"app": "shell"}), SERVER, 8000),
-    ("past the door", TRAEFIK, SERVER, 8001),
-    ("callers past the gateway", CALLER, SERVER, 8000),
-    ("the gateway to training", TRAEFIK, End(namespace="training", labels={"a": "b"}), 23456),
-    ("callers to its metrics", CALLER, TRAEFIK, 9100),
-    ("the private authority asks nobody", MANAGER, AUTHORITY, 443),
+CONNECTIONS: tuple[Connection, ...] = (
+    ("callers", CALLER, TRAEFIK, 8443, True),
+    ("plain http", CALLER, TRAEFIK, 8000, True),
+    ("the gateway asks the door", TRAEFIK, SERVER, 8000, True),
+    ("Traefik asks the API", TRAEFIK, API, 443, True),
+    ("cert-manager asks the API", MANAGER, API, 443, True),
+    ("cert-manager's webhook is asked", CONTROL_PLANE, MANAGER, 10250, True),
+    ("its metrics", End(namespace="monitoring", labels={}), MANAGER, 9402, True),
+    ("the gateway's metrics", End(namespace="monitoring", labels={}), TRAEFIK, 9100, True),
+    ("another pod of the gateway's namespace", End(namespace="gateway", labels={"app": "shell"}), SERVER, 8000, False),
+    ("past the door", TRAEFIK, SERVER, 8001, False),
+    ("callers past the gateway", CALLER, SERVER, 8000, False),
+    ("the gateway to training", TRAEFIK, End(namespace="training", labels={"a": "b"}), 23456, False),
+    ("callers to its metrics", CALLER, TRAEFIK, 9100, False),
+    ("the private authority asks nobody", MANAGER, AUTHORITY, 443, False),
 )
 
 
-@pytest.mark.parametrize(("what", "source", "target", "port"), PASSES, ids=[each[0] for each in PASSES])
-def test_what_is_needed_gets_through_nw08(what: str, source: Any, target: Any, port: int) -> None:
-    found = graph()
-    known = ends(pods(found))
-    here, there = (known[each] if isinstance(each, str) else each for each in (source, target))
-    assert Network(found).passes(here, there, port), what
-
-
-@pytest.mark.parametrize(("what", "source", "target", "port"), STOPPED, ids=[each[0] for each in STOPPED])
-def test_nothing_else_gets_through_nw08(what: str, source: Any, target: Any, port: int) -> None:
-    found = graph()
-    known = ends(pods(found))
-    here, there = (known[each] if isinstance(each, str) else each for each in (source, target))
-    assert not Network(found).passes(here, there, port), what
+@each_of(CONNECTIONS)
+def test_what_is_needed_gets_through_and_nothing_else_nw08(
+    source: str | End, target: str | End, port: int, passes: bool
+) -> None:
+    assert Network(graph()).passes(source, target, port) is passes
 
 
 def test_servers_themselves_let_the_gateway_in_at_the_door_alone() -> None:

@@ -9,10 +9,9 @@ import pytest
 from components.platform.network_rules import NOT_THE_INTERNET, internet
 from components.platform.taints import GATE_KEY
 from policy.graph import Graph
-from policy.pods import pods
 from stacks.network import CALLER_KEY
 from tests.graph.stackfiles import run_program, stack_config
-from tests.stacks.connections import End, Network, ends, matches
+from tests.stacks.connections import Connection, End, Network, each_of, matches
 
 DNS = End(namespace="kube-system", labels={"k8s-app": "kube-dns"})
 STRANGER = End(namespace="somebody", labels={"app": "shell"})
@@ -32,138 +31,118 @@ def graph(stack: str) -> Graph:
 
 
 @pytest.fixture(scope="module")
-def dev() -> tuple[Network, dict[str, End]]:
-    made = graph("dev")
-    return Network(made), ends(pods(made))
+def dev() -> Network:
+    return Network(graph("dev"))
 
 
-Dev = tuple[Network, dict[str, End]]
 WATCH = "run-watch-deployment"
 RUN, SERVER = "run-llama-3-8b-sft-job", "service-llama-3-8b-deployment"
-NEEDED = (
-    ("a gang's ranks among themselves", RUN, RUN, 23456),
-    ("a run saves", RUN, S3, 443),
-    ("a run gets its role", RUN, IDENTITY, 80),
-    ("a run's metrics", PROMETHEUS, RUN, 9464),
-    ("a run is asked for its step", WATCH, RUN, 9464),
-    ("what watches runs asks the API", WATCH, API, 443),
-    ("a dataset is copied", "dataset-instructions-copy", S3, 443),
-    ("its copier gets its role", "dataset-instructions-copy", IDENTITY, 80),
-    ("weights are copied", "weights-llama-3-8b-copy", S3, 443),
-    ("their copier gets its role", "weights-llama-3-8b-copy", IDENTITY, 80),
-    ("the smoke test asks", "smoke-llama-3-8b-request", SERVER, 8000),
-    ("a server's metrics", PROMETHEUS, SERVER, 8000),
-    ("Volcano's webhook is asked", CONTROL_PLANE, VOLCANO, 8443),
-    ("Volcano asks the API", VOLCANO, API, 443),
-    ("the operator asks the API", "training-operator-deployment", API, 443),
-    ("the operator's webhook is asked", CONTROL_PLANE, "training-operator-deployment", 9443),
-    ("the operator's metrics", PROMETHEUS, "training-operator-deployment", 8080),
-    ("definitions are fetched", "training-operator-crds-apply-first", End(address="185.199.108.133"), 443),
-    ("definitions are applied", "training-operator-crds-apply-first", API, 443),
-    ("GPUs are counted", "gpu-checks-training-count", API, 443),
-    ("the gang scheduler is waited for", "gang-admission-wait", API, 443),
-    ("DCGM's metrics", PROMETHEUS, DCGM, 9400),
-    ("kubelets' metrics", PROMETHEUS, NODE, 10250),
-    ("Prometheus finds its targets", PROMETHEUS, CONTROL_PLANE, 443),
-    ("the adapter is asked", CONTROL_PLANE, PROMETHEUS, 6443),
-    ("alerts go out", PROMETHEUS, End(address="3.33.255.1"), 443),
+CONNECTIONS: tuple[Connection, ...] = (
+    ("a gang's ranks among themselves", RUN, RUN, 23456, True),
+    ("a run saves", RUN, S3, 443, True),
+    ("a run gets its role", RUN, IDENTITY, 80, True),
+    ("a run's metrics", PROMETHEUS, RUN, 9464, True),
+    ("a run is asked for its step", WATCH, RUN, 9464, True),
+    ("what watches runs asks the API", WATCH, API, 443, True),
+    ("a dataset is copied", "dataset-instructions-copy", S3, 443, True),
+    ("its copier gets its role", "dataset-instructions-copy", IDENTITY, 80, True),
+    ("weights are copied", "weights-llama-3-8b-copy", S3, 443, True),
+    ("their copier gets its role", "weights-llama-3-8b-copy", IDENTITY, 80, True),
+    ("the smoke test asks", "smoke-llama-3-8b-request", SERVER, 8000, True),
+    ("a server's metrics", PROMETHEUS, SERVER, 8000, True),
+    ("Volcano's webhook is asked", CONTROL_PLANE, VOLCANO, 8443, True),
+    ("Volcano asks the API", VOLCANO, API, 443, True),
+    ("the operator asks the API", "training-operator-deployment", API, 443, True),
+    ("the operator's webhook is asked", CONTROL_PLANE, "training-operator-deployment", 9443, True),
+    ("the operator's metrics", PROMETHEUS, "training-operator-deployment", 8080, True),
+    ("definitions are fetched", "training-operator-crds-apply-first", End(address="185.199.108.133"), 443, True),
+    ("definitions are applied", "training-operator-crds-apply-first", API, 443, True),
+    ("GPUs are counted", "gpu-checks-training-count", API, 443, True),
+    ("the gang scheduler is waited for", "gang-admission-wait", API, 443, True),
+    ("DCGM's metrics", PROMETHEUS, DCGM, 9400, True),
+    ("kubelets' metrics", PROMETHEUS, NODE, 10250, True),
+    ("Prometheus finds its targets", PROMETHEUS, CONTROL_PLANE, 443, True),
+    ("the adapter is asked", CONTROL_PLANE, PROMETHEUS, 6443, True),
+    ("alerts go out", PROMETHEUS, End(address="3.33.255.1"), 443, True),
+    ("a run asks the API", RUN, API, 443, False),
+    ("a run asks the API's interfaces", RUN, CONTROL_PLANE, 443, False),
+    ("a run asks a node", RUN, NODE, 10250, False),
+    ("a run asks a server", RUN, SERVER, 8000, False),
+    ("a run asks the metrics of GPUs", RUN, DCGM, 9400, False),
+    ("a run speaks plain HTTP", RUN, S3, 80, False),
+    ("a server goes out", SERVER, S3, 443, False),
+    ("a server asks for a role", SERVER, IDENTITY, 80, False),
+    ("a server asks a run", SERVER, RUN, 23456, False),
+    ("the operator goes out", "training-operator-deployment", S3, 443, False),
+    ("a GPU check goes out", "gpu-checks-training-smoke", S3, 443, False),
+    ("somebody on the Internet asks a server", S3, SERVER, 8000, False),
+    ("a node's address asks a run", NODE, RUN, 23456, False),
+    ("a run asks what watches it", RUN, WATCH, 9464, False),
+    ("what watches runs asks a server", WATCH, SERVER, 8000, False),
+    ("who may ask the API asks another port of it", WATCH, API, 80, False),
+    ("who may ask its interfaces asks another port of them", WATCH, CONTROL_PLANE, 80, False),
+    ("who may have a role asks another port for it", RUN, IDENTITY, 443, False),
+    ("another run", RUN, End(namespace="training", labels={"gpucluster/run": "other"}), 23456, False),
 )
 
 
-@pytest.mark.parametrize(("source", "target", "port"), [each[1:] for each in NEEDED], ids=[each[0] for each in NEEDED])
-def test_what_is_needed_gets_through(dev: Dev, source: str | End, target: str | End, port: int) -> None:
+@each_of(CONNECTIONS)
+def test_what_is_needed_gets_through_and_nothing_else(
+    dev: Network, source: str | End, target: str | End, port: int, passes: bool
+) -> None:
     """NW08: names, the gang at any port, storage by its address; NW09: what the documents say a pod reaches."""
-    network, there = dev
-    one, other = (there[each] if isinstance(each, str) else each for each in (source, target))
-    assert network.passes(one, other, port)
+    assert dev.passes(source, target, port) is passes
 
 
 @pytest.mark.parametrize("protocol", ["TCP", "UDP"])
-def test_every_pod_resolves_names_and_speaks_with_no_stranger(dev: Dev, protocol: str) -> None:
+def test_every_pod_resolves_names_and_speaks_with_no_stranger(dev: Network, protocol: str) -> None:
     """But for those of kube-system, which has no rules: they are the cluster's own, and trusted as it is."""
-    network, there = dev
-    ruled = {name: pod for name, pod in there.items() if pod.namespace != "kube-system"}
+    ruled = {name: pod for name, pod in dev.ends.items() if pod.namespace != "kube-system"}
     assert len(ruled) > 10
     for name, pod in ruled.items():
-        assert network.passes(pod, DNS, 53, protocol), name
-        assert not network.passes(STRANGER, pod, 8000, protocol), name
-        assert not network.passes(pod, STRANGER, 8000, protocol), name
-        assert not network.passes(pod, METADATA, 80, protocol), name
-
-
-REFUSED = (
-    ("a run asks the API", RUN, API, 443),
-    ("a run asks the API's interfaces", RUN, CONTROL_PLANE, 443),
-    ("a run asks a node", RUN, NODE, 10250),
-    ("a run asks a server", RUN, SERVER, 8000),
-    ("a run asks the metrics of GPUs", RUN, DCGM, 9400),
-    ("a run speaks plain HTTP", RUN, S3, 80),
-    ("a server goes out", SERVER, S3, 443),
-    ("a server asks for a role", SERVER, IDENTITY, 80),
-    ("a server asks a run", SERVER, RUN, 23456),
-    ("the operator goes out", "training-operator-deployment", S3, 443),
-    ("a GPU check goes out", "gpu-checks-training-smoke", S3, 443),
-    ("somebody on the Internet asks a server", S3, SERVER, 8000),
-    ("a node's address asks a run", NODE, RUN, 23456),
-    ("a run asks what watches it", RUN, WATCH, 9464),
-    ("what watches runs asks a server", WATCH, SERVER, 8000),
-    ("who may ask the API asks another port of it", WATCH, API, 80),
-    ("who may ask its interfaces asks another port of them", WATCH, CONTROL_PLANE, 80),
-    ("who may have a role asks another port for it", RUN, IDENTITY, 443),
-    ("another run", RUN, End(namespace="training", labels={"gpucluster/run": "other"}), 23456),
-)
-
-
-@pytest.mark.parametrize(
-    ("source", "target", "port"), [each[1:] for each in REFUSED], ids=[each[0] for each in REFUSED]
-)
-def test_what_nobody_said_is_refused(dev: Dev, source: str | End, target: str | End, port: int) -> None:
-    """NW08: what is not opened is closed; NW09: what no document says a pod reaches, it does not."""
-    network, there = dev
-    one, other = (there[each] if isinstance(each, str) else each for each in (source, target))
-    assert not network.passes(one, other, port)
+        assert dev.passes(pod, DNS, 53, protocol), name
+        assert not dev.passes(STRANGER, pod, 8000, protocol), name
+        assert not dev.passes(pod, STRANGER, 8000, protocol), name
+        assert not dev.passes(pod, METADATA, 80, protocol), name
 
 
 def test_a_namespace_that_is_labelled_as_a_caller_asks_servers_and_nothing_else() -> None:
-    made = graph("dev")
-    network, there = Network(made), ends(pods(made))
+    network = Network(graph("dev"))
     network.label("apps", **{CALLER_KEY: "true"})
     app = End(namespace="apps", labels={})
-    assert network.passes(app, there[SERVER], 8000)
-    assert not network.passes(app, there[RUN], 8000)
+    assert network.passes(app, SERVER, 8000)
+    assert not network.passes(app, RUN, 8000)
 
 
 @pytest.fixture(scope="module")
-def gated() -> Dev:
+def gated() -> Network:
     """The dev stack, whose training pool is measured before runs come."""
     config = deepcopy(stack_config("dev"))
     config["gpucluster:pools"][1] |= {"instanceType": "p5.48xlarge"}
     config["gpucluster:budget"] = {"maxHourlyUsd": 900}
     config["gpucluster:training"]["gates"] = {"minutes": 20, "storageMib": 1111, "weekly": True}
-    made = run_program(config, stack="dev")
-    return Network(made), ends(pods(made))
+    return Network(run_program(config, stack="dev"))
 
 
 GATE, NEWCOMERS = "gate-training-job", "gate-training-newcomers"
 
 
-def test_gates_meet_tell_the_api_and_speak_with_nobody_else(gated: Dev) -> None:
+def test_gates_meet_tell_the_api_and_speak_with_nobody_else(gated: Network) -> None:
     """P16: those that measure a pool among themselves; a newcomer is alone; both say what they found."""
-    network, there = gated
-    own, alone, run = there[GATE], there[NEWCOMERS], there[RUN]
-    assert network.passes(own, own, 29400)
-    assert network.passes(own, own, 40001)
-    for gate in (own, there["gate-training-weekly"], alone):
-        assert network.passes(gate, API, 443)
-        assert network.passes(gate, CONTROL_PLANE, 443)
-        assert network.passes(gate, DNS, 53, "UDP")
+    own, alone, run = GATE, NEWCOMERS, RUN
+    assert gated.passes(own, own, 29400)
+    assert gated.passes(own, own, 40001)
+    for gate in (own, "gate-training-weekly", alone):
+        assert gated.passes(gate, API, 443)
+        assert gated.passes(gate, CONTROL_PLANE, 443)
+        assert gated.passes(gate, DNS, 53, "UDP")
         for stranger in (STRANGER, run, DCGM, METADATA):
-            assert not network.passes(gate, stranger, 29400)
-            assert not network.passes(stranger, gate, 29400)
-    assert not network.passes(alone, own, 29400)
-    assert not network.passes(alone, alone, 29400)
-    assert not network.passes(own, End(namespace="training", labels={GATE_KEY: "other"}), 29400)
-    assert not network.passes(run, API, 443)
+            assert not gated.passes(gate, stranger, 29400)
+            assert not gated.passes(stranger, gate, 29400)
+    assert not gated.passes(alone, own, 29400)
+    assert not gated.passes(alone, alone, 29400)
+    assert not gated.passes(own, End(namespace="training", labels={GATE_KEY: "other"}), 29400)
+    assert not gated.passes(run, API, 443)
 
 
 def test_where_nothing_is_measured_no_rule_speaks_of_it() -> None:

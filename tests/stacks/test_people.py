@@ -8,13 +8,12 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from policy import RULES
-from policy.pods import pods
 from policy.rule import violations
 from tests.graph import stackfiles
 from tests.graph.harness import Recorded
 from tests.graph.schema_kubernetes import crd_file, problems
 from tests.graph.stackfiles import refusal, run_program, stack_config
-from tests.stacks.connections import End, Network, ends
+from tests.stacks.connections import Connection, End, Network, each_of
 from tests.stacks.test_gateway import VISION
 
 DOMAIN = "llm.example.com"
@@ -236,51 +235,40 @@ def test_mlflow_answers_at_its_page_and_lets_it_change_things() -> None:
     assert "--cors-allowed-origins=https://runs.example.com" in container["args"]
 
 
-PASSES = (
-    ("the gateway asks who it is", TRAEFIK, ASKING, 4180),
-    ("the gateway asks Grafana", TRAEFIK, GRAFANA, 3000),
-    ("the gateway asks MLflow", TRAEFIK, "tracking-server", 5000),
-    ("the gateway asks the pipelines' page", TRAEFIK, "pipelines-ui", 3000),
-    ("the issuer is asked", "sign-in-deployment", OUTSIDE, 443),
-    ("Prometheus reads Grafana", End(namespace="monitoring", labels={"a": "b"}), GRAFANA, 3000),
-)
-STOPPED = (
-    ("around the gateway to Grafana", STRANGER, GRAFANA, 3000),
-    ("around the gateway to MLflow", STRANGER, "tracking-server", 5000),
-    ("around the gateway to the pipelines", STRANGER, "pipelines-ui", 3000),
-    ("from outside to Grafana", OUTSIDE, GRAFANA, 3000),
-    ("a pod that says who it is", STRANGER, "sign-in-deployment", 4180),
-    ("another pod of the gateway's namespace", End(namespace="gateway", labels={"app": "shell"}), GRAFANA, 3000),
-    ("the gateway to Prometheus", TRAEFIK, End(namespace="monitoring", labels={"app": "prometheus"}), 9090),
-    ("the gateway to the API of the pipelines", TRAEFIK, "pipelines-server-server", 8888),
-    ("who asks people to other ports", "sign-in-deployment", OUTSIDE, 80),
-    ("who asks people to the site", "sign-in-deployment", INSIDE, 443),
-    ("who asks people to the pages", "sign-in-deployment", GRAFANA, 3000),
-    ("who asks people to the API", "sign-in-deployment", End(address="172.20.0.1"), 443),
+CONNECTIONS: tuple[Connection, ...] = (
+    ("the gateway asks who it is", TRAEFIK, ASKING, 4180, True),
+    ("the gateway asks Grafana", TRAEFIK, GRAFANA, 3000, True),
+    ("the gateway asks MLflow", TRAEFIK, "tracking-server", 5000, True),
+    ("the gateway asks the pipelines' page", TRAEFIK, "pipelines-ui", 3000, True),
+    ("the issuer is asked", "sign-in-deployment", OUTSIDE, 443, True),
+    ("Prometheus reads Grafana", End(namespace="monitoring", labels={"a": "b"}), GRAFANA, 3000, True),
+    ("around the gateway to Grafana", STRANGER, GRAFANA, 3000, False),
+    ("around the gateway to MLflow", STRANGER, "tracking-server", 5000, False),
+    ("around the gateway to the pipelines", STRANGER, "pipelines-ui", 3000, False),
+    ("from outside to Grafana", OUTSIDE, GRAFANA, 3000, False),
+    ("a pod that says who it is", STRANGER, "sign-in-deployment", 4180, False),
+    ("another pod of the gateway's namespace", End(namespace="gateway", labels={"app": "shell"}), GRAFANA, 3000, False),
+    ("the gateway to Prometheus", TRAEFIK, End(namespace="monitoring", labels={"app": "prometheus"}), 9090, False),
+    ("the gateway to the API of the pipelines", TRAEFIK, "pipelines-server-server", 8888, False),
+    ("who asks people to other ports", "sign-in-deployment", OUTSIDE, 80, False),
+    ("who asks people to the site", "sign-in-deployment", INSIDE, 443, False),
+    ("who asks people to the pages", "sign-in-deployment", GRAFANA, 3000, False),
+    ("who asks people to the API", "sign-in-deployment", End(address="172.20.0.1"), 443, False),
 )
 
 
-def _passes(found: Recorded, source: Any, target: Any, port: int) -> bool:
-    known = ends(pods(found))
-    here, there = (known[each] if isinstance(each, str) else each for each in (source, target))
-    return Network(found).passes(here, there, port)
-
-
-@pytest.mark.parametrize(("what", "source", "target", "port"), PASSES, ids=[each[0] for each in PASSES])
-def test_what_is_needed_gets_through_nw08(what: str, source: Any, target: Any, port: int) -> None:
-    assert _passes(graph(), source, target, port), what
-
-
-@pytest.mark.parametrize(("what", "source", "target", "port"), STOPPED, ids=[each[0] for each in STOPPED])
-def test_nobody_comes_around_the_gateway_nw08(what: str, source: Any, target: Any, port: int) -> None:
-    assert not _passes(graph(), source, target, port), what
+@each_of(CONNECTIONS)
+def test_what_is_needed_gets_through_and_nothing_else_nw08(
+    source: str | End, target: str | End, port: int, passes: bool
+) -> None:
+    assert Network(graph()).passes(source, target, port) is passes
 
 
 def test_an_issuer_of_the_site_is_asked_there_and_nowhere_else() -> None:
     found = inside()
-    assert _passes(found, "sign-in-deployment", INSIDE, 8443)
-    assert not _passes(found, "sign-in-deployment", INSIDE, 443)
-    assert not _passes(found, "sign-in-deployment", OUTSIDE, 8443)
+    assert Network(found).passes("sign-in-deployment", INSIDE, 8443)
+    assert not Network(found).passes("sign-in-deployment", INSIDE, 443)
+    assert not Network(found).passes("sign-in-deployment", OUTSIDE, 8443)
 
 
 def test_objects_are_as_their_definitions_have_them() -> None:

@@ -14,7 +14,6 @@ from components.metal.object_store import client
 from components.platform.copying import StoreAddress
 from planner.mlops import MlflowPlan, TrackingPlan
 from policy import RULES
-from policy.pods import pods
 from policy.rule import violations
 from settings.pipelines import Pipelines, Upload
 from stacks.deploy import deploy_on
@@ -25,7 +24,7 @@ from tests.graph import schema_kubernetes, schema_sdk
 from tests.graph.harness import Recorded, config_of, record
 from tests.graph.stackfiles import run_program, stack_config
 from tests.stacks import fake_platform as fake
-from tests.stacks.connections import End, Network, ends
+from tests.stacks.connections import Connection, End, Network, each_of
 
 MLFLOW = TrackingPlan(kind="mlflow", secret="trackingDatabase", mlflow=MlflowPlan(gib=33, backup_s=None))
 IMAGE = "registry.example/trainer@sha256:" + "d" * 64
@@ -174,7 +173,7 @@ STEP = End(namespace="pipelines", labels={"workflows.argoproj.io/workflow": "pre
 UPLOAD = End(namespace="pipelines", labels={"gpucluster/pipelines": "upload"})
 STORE = End(address="203.0.113.9")
 API, DATABASE, METADATA, UI = (f"pipelines-{each}" for each in ("server-server", "mysql", "metadata-server", "ui"))
-NEEDED: tuple[tuple[str, str | End, str | End, int, bool], ...] = (
+NEEDED: tuple[Connection, ...] = (
     ("a step asks the server", STEP, API, 8887, True),
     ("a step keeps what it made", STEP, METADATA, 8080, True),
     ("a step registers a model", STEP, "tracking-server", 5000, True),
@@ -198,14 +197,9 @@ NEEDED: tuple[tuple[str, str | End, str | End, int, bool], ...] = (
 )
 
 
-@pytest.mark.parametrize(
-    ("source", "target", "port", "passes"), [each[1:] for each in NEEDED], ids=[each[0] for each in NEEDED]
-)
+@each_of(NEEDED)
 def test_who_speaks_with_pipelines_nw08(source: str | End, target: str | End, port: int, passes: bool) -> None:
-    graph = started()
-    network, there = Network(graph), ends(pods(graph))
-    one, other = (there[each] if isinstance(each, str) else each for each in (source, target))
-    assert network.passes(one, other, port) is passes
+    assert Network(started()).passes(source, target, port) is passes
 
 
 def test_a_changed_file_is_another_upload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

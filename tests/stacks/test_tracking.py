@@ -11,7 +11,6 @@ import pytest
 
 from planner.mlops import MlflowPlan, TrackingPlan, WandbPlan
 from policy import RULES
-from policy.pods import pods
 from policy.rule import violations
 from stacks.deploy import deploy_on
 from stacks.outputs import export
@@ -20,7 +19,7 @@ from tests.graph import schema_kubernetes, schema_sdk
 from tests.graph.harness import Recorded, config_of, record
 from tests.graph.stackfiles import run_program, stack_config
 from tests.stacks import fake_platform as fake
-from tests.stacks.connections import End, Network, ends
+from tests.stacks.connections import Connection, End, Network, each_of
 from tests.stacks.platforms import deployed
 
 MLFLOW = TrackingPlan(kind="mlflow", secret="trackingDatabase", mlflow=MlflowPlan(gib=33, backup_s=6 * 3600))
@@ -143,7 +142,7 @@ def test_a_service_outside_is_told_with_a_key_out_of_a_secret_r05() -> None:
 RUN, SERVER, DATABASE = "run-small-job", "tracking-server", "tracking-database-server"
 COPIES = End(namespace="tracking", labels={"batch.kubernetes.io/job-name": "mlflow-backup-1"})
 STORE = End(address="203.0.113.9")
-NEEDED: tuple[tuple[str, str | End, str | End, int, bool], ...] = (
+NEEDED: tuple[Connection, ...] = (
     ("a run tells the tracker", RUN, SERVER, 5000, True),
     ("the tracker asks its database", SERVER, DATABASE, 5432, True),
     ("the tracker asks the store", SERVER, STORE, 443, True),
@@ -157,14 +156,9 @@ NEEDED: tuple[tuple[str, str | End, str | End, int, bool], ...] = (
 )
 
 
-@pytest.mark.parametrize(
-    ("source", "target", "port", "passes"), [each[1:] for each in NEEDED], ids=[each[0] for each in NEEDED]
-)
+@each_of(NEEDED)
 def test_who_speaks_with_the_tracker_nw08(source: str | End, target: str | End, port: int, passes: bool) -> None:
-    graph = tracked(MLFLOW)
-    network, there = Network(graph), ends(pods(graph))
-    one, other = (there[each] if isinstance(each, str) else each for each in (source, target))
-    assert network.passes(one, other, port) is passes
+    assert Network(tracked(MLFLOW)).passes(source, target, port) is passes
 
 
 def test_a_tracker_outside_has_a_way_out_of_its_own() -> None:
@@ -173,7 +167,7 @@ def test_a_tracker_outside_has_a_way_out_of_its_own() -> None:
     assert {"name": "runs-tell", "namespace": "training"} in [
         {key: each[key] for key in ("name", "namespace")} for each in policies
     ]
-    assert Network(graph).passes(ends(pods(graph))[RUN], STORE, 443)
+    assert Network(graph).passes(RUN, STORE, 443)
 
 
 @pytest.mark.parametrize("kind", ["mlflow", "wandb"])

@@ -3,10 +3,9 @@
 import json
 from typing import Any
 
-from policy.pods import pods
 from tests.graph.harness import Recorded
 from tests.graph.stackfiles import graph_of, registered, stack_config
-from tests.stacks.connections import End, Network, ends
+from tests.stacks.connections import End, Network
 
 
 def deployed(network: dict[str, Any]) -> Recorded:
@@ -96,7 +95,7 @@ def test_pods_that_ask_aws_may_ask_it_inside() -> None:
     inside, open_ = deployed({"endpoints": ["logs"]}), graph_of("dev")
     agent = End(namespace="monitoring", labels={"app.kubernetes.io/name": "fluent-bit"})
     endpoint = End(address="10.64.40.9")
-    run = ends(pods(inside))["run-llama-3-8b-sft-job"]
+    run = "run-llama-3-8b-sft-job"
     assert Network(inside).passes(agent, endpoint, 443)
     assert Network(inside).passes(run, endpoint, 443)
     assert not Network(inside).passes(run, endpoint, 6379)

@@ -1,8 +1,9 @@
 """Images that EKS publishes: public SSM parameters, and what DescribeImages says of those that they name.
 
-Source: EKS user guide, "Retrieve recommended Amazon Linux AMI IDs"; the names with a release in them as
-https://github.com/aws/karpenter-provider-aws resolves `al2023@v20260728`. EC2 API reference, DescribeImages and Image;
-awslabs/amazon-eks-ami, a few releases of 2026 (names, owner amazon). What EKS has of older minors is not played.
+Source: EKS user guide, "Retrieve recommended Amazon Linux AMI IDs" and "Retrieve recommended Bottlerocket AMI IDs"; the
+names with a release in them as https://github.com/aws/karpenter-provider-aws resolves `al2023@v20260728`. EC2 API
+reference, DescribeImages and Image; awslabs/amazon-eks-ami, a few releases of 2026 (names, owner amazon). What EKS has
+of older minors is not played.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,6 +26,9 @@ RELEASES = {
     "1.36": ("1.36.2-20260625", "1.36.2-20260709", "1.36.2-20260714", "1.36.2-20260728", "1.36.2-20260818"),
 }
 """Oldest first; the last one is the recommended one."""
+BOTTLEROCKET = "/aws/service/bottlerocket/"
+BOTTLEROCKET_RELEASES = ("1.64.0-5e1bd5e0", "1.66.0-1ad6b4a4")
+"""As RELEASES; the first one's commit is made up."""
 VARIANTS = {"x86_64": ("standard", "nvidia", "neuron"), "arm64": ("standard", "nvidia")}
 
 
@@ -41,13 +45,19 @@ def parameters() -> Iterator[tuple[str, str]]:
                     yield f"{folder}/{below}/image_id", image
                     yield f"{folder}/{below}/image_name", name
                     yield f"{folder}/{below}/release_version", release
+    for variant in ("aws-k8s-1.36", "aws-k8s-1.36-nvidia"):
+        for release in BOTTLEROCKET_RELEASES:
+            image = "ami-" + sha256(f"{variant} {release}".encode()).hexdigest()[:17]
+            for below in (release.partition("-")[0], *(["latest"] if release == BOTTLEROCKET_RELEASES[-1] else [])):
+                yield f"{BOTTLEROCKET}{variant}/x86_64/{below}/image_id", image
+                yield f"{BOTTLEROCKET}{variant}/x86_64/{below}/image_version", release
 
 
 @AMENDMENTS.around(ParameterDict, "_check_loading_status")
 def _check_loading_status(original: Any, self: Any, key: str) -> None:
     """Load these, as moto loads those of other services, when one is first asked for."""
     original(self, key)
-    if str(key or "").startswith(PREFIX) and not self.__dict__.get("eks_images_loaded"):
+    if str(key or "").startswith((PREFIX, BOTTLEROCKET)) and not self.__dict__.get("eks_images_loaded"):
         self.eks_images_loaded = True
         for name, value in parameters():
             self[name].append(
@@ -81,7 +91,7 @@ def published() -> dict[str, str]:
     for name, value in parameters():
         folder, _, kind = name.rpartition("/")
         known.setdefault(folder, {})[kind] = value
-    return {each["image_id"]: each["image_name"] for each in known.values()}
+    return {each["image_id"]: each["image_name"] for each in known.values() if "image_name" in each}
 
 
 def set_images(region: str, names: Mapping[str, str]) -> list[str]:

@@ -14,20 +14,8 @@ from rehearsal.metal.tools.machine import called, complain, facts, lasting, vers
 MODULES = pathlib.Path("/run/.kernel/modules")
 SWAPS = pathlib.Path("/run/.kernel/swaps")
 PLAIN = {
-    "overlay",
-    "br_netfilter",
-    "ceph",
-    "nvme",
-    "rbd",
-    "zfs",
-    "xfs",
-    "raid0",
-    "ip_vs",
-    "nf_conntrack",
-    "nfs",
-    "dm_crypt",
-    "8021q",
-    "bonding",
+    *("overlay", "br_netfilter", "ceph", "nvme", "rbd", "zfs", "xfs", "raid0", "ip_vs", "nf_conntrack", "nfs"),
+    *("dm_crypt", "8021q", "bonding"),
 }
 """Modules that Ubuntu's linux-modules package brings (packages.ubuntu.com, file list of linux-modules-6.8.0)."""
 OF_PACKAGES = {

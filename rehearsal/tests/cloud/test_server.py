@@ -123,6 +123,18 @@ def test_a_fault_by_time_ends_and_others_are_spared(cloud: Cloud) -> None:
     assert sts.get_caller_identity()["Account"] == "123456789012"
 
 
+def test_a_fault_of_each_third_call_spares_the_others(cloud: Cloud) -> None:
+    """As long as it stands; how many calls it looked at is told."""
+    sts = cloud.client("sts")
+    cloud.call("POST", "faults", {"action": "Get.*", "code": "InternalError", "status": 500, "every": 3})
+    for _ in range(2):
+        assert sts.get_caller_identity()["Account"] == "123456789012"
+        assert sts.get_caller_identity()["Account"] == "123456789012"
+        refused(sts.get_caller_identity, "InternalError")
+    assert [each["matched"] for each in cloud.call("GET", "faults")] == [6]
+    cloud.call("DELETE", "faults")
+
+
 def test_a_bad_fault_is_explained(cloud: Cloud) -> None:
     """The answer says what is missing."""
     with pytest.raises(urllib.error.HTTPError) as caught:

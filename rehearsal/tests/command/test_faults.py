@@ -49,6 +49,22 @@ def state(trial: Trial) -> Path:
     return found
 
 
+def test_04_and_05_an_account_that_refuses_every_call_for_a_minute_is_waited_for(trial: Trial) -> None:
+    """It answers 500, and then throttles: the provider asks again and again, and nobody has to type anything."""
+    assert trial.run("up")[0] == 0
+    process = begun(trial)
+    assert account(trial).ask("DELETE", "faults").status == 200
+    began = time.monotonic()
+    for code, status, until_s in (("InternalError", 500, 60), ("ThrottlingException", 400, 120)):
+        every = {"action": ".*", "code": code, "status": status, "times": None, "seconds": until_s}
+        assert account(trial).ask("POST", "faults", every).status < 300
+    said = process.communicate(timeout=PATIENCE)[0]
+    assert (process.returncode, time.monotonic() - began > 120) == (0, True), said
+    status, said = trial.run("up")
+    assert (status, "create" not in said.partition("next:")[0].partition("update")[2]) == (0, True), said
+    assert trial.run("down")[0] == 0
+
+
 def test_06_an_account_that_dies_ends_the_wait_at_once_with_its_name(trial: Trial) -> None:
     """Before, the engine waited two minutes for an account that was gone, and said that it could not connect."""
     assert trial.run("up")[0] == 0

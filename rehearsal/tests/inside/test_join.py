@@ -118,6 +118,13 @@ def test_node_config_of_an_unknown_version_is_refused() -> None:
         hosts.node_config(base64.b64encode(text.encode()).decode())
 
 
+@pytest.mark.parametrize("text", ["MIME-Version: 1.0\n", "[kernel]\nsysctl = 1\n"])
+def test_user_data_that_bottlerocket_does_not_read_are_refused(text: str) -> None:
+    with pytest.raises(hosts.UserDataError, match="all that Bottlerocket reads"):
+        hosts.bottlerocket_config(base64.b64encode(text.encode()).decode())
+    assert hosts.bottlerocket_config(None) == {"sysctl": {}}
+
+
 def test_efa_devices_are_the_attached_interfaces_of_both_kinds() -> None:
     kinds = ["efa", "efa-only", "interface", None]
     assert hosts.count_efa([{"InterfaceType": kind} for kind in kinds]) == 2

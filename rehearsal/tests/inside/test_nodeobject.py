@@ -33,6 +33,17 @@ def test_who_brings_an_ami_says_how_many_pods_lf10() -> None:
     assert nodeobject.max_pods(facts.host("p4d.24xlarge", ami_type="CUSTOM")) == 737
 
 
+def test_a_node_of_bottlerocket_offers_its_gpus_by_itself() -> None:
+    """EKS user guide, "EKS Bottlerocket NVIDIA AMIs"; huge pages as its settings say."""
+    told = {"ami_type": "BOTTLEROCKET_x86_64_NVIDIA", "ami_release": "1.66.0-1ad6b4a4"}
+    node = facts.host(**told, node_config={"sysctl": {"vm.nr_hugepages": "100"}})
+    shown, usable = nodeobject.capacity(node, 20)
+    assert (shown["nvidia.com/gpu"], usable["nvidia.com/gpu"], shown["hugepages-2Mi"]) == ("1", "1", "200Mi")
+    assert node.system == ("bottlerocket", "1.66.0")
+    assert nodeobject.status(node, 20, "v1.36")["nodeInfo"]["osImage"] == "Bottlerocket OS 1.66.0"
+    assert "nvidia.com/gpu" not in nodeobject.capacity(facts.host(), 20)[0]
+
+
 def test_memory_is_kept_for_nodeadms_count_lf10() -> None:
     """LF10: 11 MiB for each of 737 pods, although EKS lets in 250."""
     shown, usable = nodeobject.capacity(facts.host("p4d.24xlarge", efa_interfaces=0), 20)

@@ -19,6 +19,7 @@ _RUN = {"run": "pretrain", "pool": "train"}
 _PORT = {"device": "mlx5_0", "port": "1"}
 _ROOT = {"device": "/dev/nvme0n1p1", "fstype": "xfs", "mountpoint": "/", "device_error": ""}
 _LUSTRE = {"device": "10.0.0.1@tcp:/fsx", "fstype": "lustre", "mountpoint": "/data", "device_error": ""}
+_MYSQL = {"namespace": "katib", "persistentvolumeclaim": "mysql"}
 
 
 NODES: dict[str, Case] = {
@@ -110,23 +111,9 @@ NODES: dict[str, Case] = {
         summary="The shared file system 10.0.0.1@tcp:/fsx is 85% full.",
     ),
     "volume-full": Case(
-        firing={
-            series(
-                "kubelet_volume_stats_available_bytes",
-                namespace="katib",
-                persistentvolumeclaim="mysql",
-                node="system-a",
-            ): turns(5e10, 5e9)
-        },
-        silent={
-            series(
-                "kubelet_volume_stats_available_bytes",
-                namespace="katib",
-                persistentvolumeclaim="mysql",
-                node="system-a",
-            ): turns(5e10, 1.1e10)
-        },
-        labels=({"namespace": "katib", "persistentvolumeclaim": "mysql"},),
+        firing={series("kubelet_volume_stats_available_bytes", **_MYSQL, node="system-a"): turns(5e10, 5e9)},
+        silent={series("kubelet_volume_stats_available_bytes", **_MYSQL, node="system-a"): turns(5e10, 1.1e10)},
+        labels=(_MYSQL,),
         summary="Volume katib/mysql is 95% full.",
     ),
     "ceph-slow": Case(

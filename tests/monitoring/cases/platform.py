@@ -5,6 +5,7 @@ from tests.monitoring.healthy import dcgm, gone, in_cluster, rising, series, ser
 
 _LLAMA = {"namespace": "inference", "service": "llama"}
 _HPA = {"namespace": "inference", "horizontalpodautoscaler": "llama"}
+_PROMETHEUS = {"namespace": "monitoring", "persistentvolumeclaim": "prometheus-0"}
 
 
 PLATFORM: dict[str, Case] = {
@@ -132,23 +133,9 @@ PLATFORM: dict[str, Case] = {
         gone=(dcgm("DCGM_FI_DEV_GPU_TEMP", "gpu-c", 0),),
     ),
     "monitoring-disk": Case(
-        firing={
-            series(
-                "kubelet_volume_stats_available_bytes",
-                namespace="monitoring",
-                persistentvolumeclaim="prometheus-0",
-                node="system-a",
-            ): turns(5e10, 9e9)
-        },
-        silent={
-            series(
-                "kubelet_volume_stats_available_bytes",
-                namespace="monitoring",
-                persistentvolumeclaim="prometheus-0",
-                node="system-a",
-            ): turns(5e10, 1.2e10)
-        },
-        labels=({"namespace": "monitoring", "persistentvolumeclaim": "prometheus-0"},),
+        firing={series("kubelet_volume_stats_available_bytes", **_PROMETHEUS, node="system-a"): turns(5e10, 9e9)},
+        silent={series("kubelet_volume_stats_available_bytes", **_PROMETHEUS, node="system-a"): turns(5e10, 1.2e10)},
+        labels=(_PROMETHEUS,),
         summary="Volume prometheus-0 is 91% full.",
     ),
 }

@@ -1,5 +1,7 @@
 """Power, batteries and energy."""
 
+from typing import Literal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +9,6 @@ from hypothesis import strategies as st
 from catalogue.metal_types import PowerSupplies
 from catalogue.servers import SERVERS
 from planner.facility.power import (
-    Circuit,
     Kind,
     facility_kw,
     power,
@@ -20,6 +21,7 @@ from planner.facility.power import (
     yearly_mwh,
     yearly_usd,
 )
+from settings.facility import Circuit
 from tests.planner.facility.machines import nodes, others
 
 
@@ -84,7 +86,7 @@ def test_one_of_several_pumps_stands_by(pumps: int, kw: float) -> None:
         (240, 1, 30, 5.76),
     ],
 )
-def test_circuits(volts: float, phases: int, amperes: float, kw: float) -> None:
+def test_circuits(volts: float, phases: Literal[1, 3], amperes: float, kw: float) -> None:
     """T3.2, H04, PW03: V x A x sqrt 3 x 0.8; 240 x 30 x 0.8 by hand is 5.76."""
     assert Circuit(volts=volts, phases=phases, amperes=amperes).usable_kw == pytest.approx(kw, abs=0.05)
 

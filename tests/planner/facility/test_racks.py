@@ -2,14 +2,16 @@
 
 from collections import Counter
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from catalogue.metal_types import Cooling, PowerSupplies
-from planner.facility.power import Circuit, Kind, Machines, carried_kw, heat, litres_per_minute, tons
+from planner.facility.power import Kind, Machines, carried_kw, heat, litres_per_minute, tons
 from planner.facility.racks import Placed, Rack, circuits, nodes_per_rack, outlets, pack
+from settings.facility import Circuit
 from tests.planner.facility.machines import nodes, others
 from tests.planner.site import planned_site
 
@@ -218,7 +220,7 @@ def test_more_heat_never_needs_fewer_litres(kw: float, more: float, kelvin: floa
         (120, 1, 1300, "C19"),
     ],
 )
-def test_an_outlet_is_by_what_a_supply_draws(volts: float, phases: int, watts: int, kind: str) -> None:
+def test_an_outlet_is_by_what_a_supply_draws(volts: float, phases: Literal[1, 3], watts: int, kind: str) -> None:
     """H05: 400 V between phases are 231 V at an outlet; 208 V are 208 V."""
     supplies = PowerSupplies(count=6, watts=watts, redundant=2)
     nodes = Machines(name="n", kind=Kind.NODE, count=8, rack_units=8, watts=10_200, cords=6, supplies=supplies)

@@ -157,6 +157,11 @@ VERSIONS = [
     Case("versions_follow_the_cluster", put("cluster-control-plane", "version", "1.39"), None),
     Case("versions_follow_the_cluster", put(NODES, "releaseVersion", "1.35.9-20260101"), "the AMI release 1.35.9"),
     Case("versions_follow_the_cluster", put(NODES, "releaseVersion", MISSING), None),
+    Case(
+        "versions_follow_the_cluster",
+        both(put(NODES, "amiType", BOTTLEROCKET), put(NODES, "releaseVersion", "1.66.0-1ad6b4a4")),
+        None,
+    ),
     Case("versions_follow_the_cluster", put(NODES, "version", MISSING), None),
     Case("versions_follow_the_cluster", put("cluster-control-plane", "version", MISSING), None),
 ]

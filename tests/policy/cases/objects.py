@@ -1,4 +1,7 @@
-"""Kubernetes objects of the shipped stacks with one thing made wrong, as a change of the program would."""
+"""Kubernetes objects of the shipped stacks with one thing made wrong, as a change of the program would.
+
+More of them, as changes of the program: tests/policy/test_make_up.py.
+"""
 
 from tests.graph.changes import MISSING, both, gone, more, put
 from tests.policy.cases.case import Case
@@ -6,35 +9,20 @@ from tests.policy.cases.case import Case
 RUN, SERVER = "run-llama-3-70b-pretrain-job", "service-llama-3-70b-deployment"
 SERVICE, BUDGET, MONITOR = (f"service-llama-3-70b-{each}" for each in ("service", "disruption-budget", "monitor"))
 OPERATOR, HOOK = "training-operator-deployment", "training-operator-webhook"
-CHECKPOINTS, DATA = "claims-training-checkpoints", "claims-training-training-data"
+DATA = "claims-training-training-data"
 POD = "spec.template.spec"
 MAIN = f"{POD}.containers.0"
-MASTER, WORKER = (f"spec.pytorchReplicaSpecs.{role}.template.spec" for role in ("Master", "Worker"))
-FLAG = "--enable-scheme=pytorchjob"
-
-
-def variable(place: str, name: str, value: str) -> tuple[str, list[dict[str, str]]]:
-    """A container's variables as one alone."""
-    return f"{place}.env", [{"name": name, "value": value}]
+MASTER = "spec.pytorchReplicaSpecs.Master.template.spec"
 
 
 JOBS = [
-    Case("operators_form_gangs", put(OPERATOR, f"{MAIN}.args", [FLAG]), "runs without --gang-scheduler-name"),
     Case("operators_form_gangs", put(OPERATOR, f"{MAIN}.args", ["--gang-scheduler-name", "volcano"]), None),
     Case("jobs_have_their_operator", put(OPERATOR, f"{MAIN}.args", ["--enable-scheme=mpijob"]), "is a PyTorchJob"),
-    Case("trainers_named", put(RUN, f"{WORKER}.containers.0.name", "trainer"), "looks for pytorch"),
     Case("roles_known", put(RUN, "spec.pytorchReplicaSpecs.Master.replicas", 2), "has 2 replicas of Master"),
-    Case("elastic_has_no_master", put(RUN, "spec.elasticPolicy", {"minReplicas": 4}), "is elastic and has a Master"),
     Case("gangs_start_whole", put(RUN, "spec.runPolicy.schedulingPolicy.minAvailable", 1), "starts with 1 of its pods"),
     Case("gangs_start_whole", put(RUN, "spec.pytorchReplicaSpecs.Worker.replicas", 6), "starts with 8 of its pods"),
     Case("process_per_gpu", put(RUN, "spec.nprocPerNode", "4"), "starts 4 processes in a pod of 8"),
-    Case("operators_own_their_variables", put(RUN, *variable(f"{MASTER}.containers.0", "RANK", "0")), "sets RANK"),
     Case("launchers_believe_the_operator", put(RUN, f"{MASTER}.containers.0.args", ["--standalone"]), "trains alone"),
-    Case(
-        "collectives_take_the_fast_path",
-        put(RUN, *variable(f"{WORKER}.containers.0", "FI_PROVIDER", "tcp")),
-        "sets FI_PROVIDER=tcp",
-    ),
     Case(
         "gangs_take_their_efa",
         put(RUN, f"{MASTER}.containers.0.resources", {"limits": {"nvidia.com/gpu": "8"}}),
@@ -47,7 +35,6 @@ JOBS = [
     Case("waits_end", put("gang-admission-wait-first", "spec.activeDeadlineSeconds", 200), "is terminated after 200 s"),
 ]
 SERVERS = [
-    Case("servers_may_load", put(SERVER, f"{MAIN}.startupProbe", MISSING), "killed by the livenessProbe"),
     Case("servers_may_load", put(SERVER, f"{MAIN}.startupProbe.failureThreshold", 6), "by the startupProbe 60 s"),
     Case("parallel_sizes_fit", put(SERVER, f"{MAIN}.resources.limits.nvidia~com/gpu", "2"), "asks for 2 GPUs"),
     Case("services_lead_to_pods", put(SERVICE, "spec.selector.app~kubernetes~io/name", "tgi"), "no template in", False),
@@ -64,18 +51,13 @@ SERVERS = [
         "labels its pods",
     ),
     Case("pods_may_stop", put(SERVER, f"{MAIN}.lifecycle", {"preStop": {"sleep": {"seconds": 900}}}), "sleeps 900 s"),
-    Case("no_secret_in_words", put(SERVER, *variable(MAIN, "VLLM_API_KEY", "abcdef")), "the secret VLLM_API_KEY"),
     Case("namespaces_admit_their_pods", put(SERVER, f"{MAIN}.securityContext.privileged", True), "privileged", False),
 ]
 VOLUMES = [
-    Case("modes_known_to_driver", put(f"{DATA}-volume", "spec.accessModes", ["ReadOnlyMany"]), "ReadOnlyMany"),
     Case("claims_fit_their_volumes", put(f"{DATA}-claim", "spec.storageClassName", MISSING), "the default one", False),
     Case("claims_fit_their_volumes", put(f"{DATA}-claim", "spec.accessModes", ["ReadWriteOnce"]), "asks for", False),
 ]
-GANG = "network-llama-3-70b-pretrain-training-gang-llama-3-70b-pretrain"
 TRAFFIC = [
-    Case("policies_leave_dns", gone("network-rules-training-name-service"), "without UDP port 53", False),
-    Case("policies_leave_the_gang", gone(GANG), "cannot reach", False),
     Case("policies_leave_the_api", gone("network-rules-kubeflow-asked-by-the-api"), "closed to the API server", False),
 ]
 OWNERS = [

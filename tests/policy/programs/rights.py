@@ -3,13 +3,13 @@
 from typing import Any
 
 from policy.graph import Resource
-from tests.policy.programs.form import Program, deployment, release, resource, thing
+from tests.policy.programs.form import Program, deployment, release, resource, thing, variables
 
 BUCKET = "arn:aws:s3:::weights"
 
 
 def document(action: str, *arns: str) -> Resource:
-    statement = {"Effect": "Allow", "Action": [action], "Resource": list(arns)}
+    statement = {"Effect": "Allow", "Action": action.split(), "Resource": list(arns)}
     return resource("aws:iam/rolePolicy:RolePolicy", "rights", role="pods", policy={"Statement": [statement]})
 
 
@@ -83,7 +83,26 @@ MEETS, SIZE, GROUP = "actions_meet_their_resource", "documents_fit_their_role", 
 QUOTA, REFUSES, OWN = "quotas_are_of_what_pods_say", "admission_policies_refuse", "webhooks_let_their_own_pods_in"
 PLACE, PORT = "policies_name_a_namespace", "policies_open_the_ports_of_pods"
 ISSUED, TAKEN = "certificates_are_issued", "monitoring_is_accepted"
+CLUSTER = resource("aws:eks/cluster:Cluster", "cluster")
+READING = ("s3:ListBucket s3:GetObject", BUCKET, f"{BUCKET}/*")
+WRITING = ("s3:ListBucket s3:PutObject", BUCKET, f"{BUCKET}/*")
+CALLS, SAVES = "pods_may_do_what_they_call", "does not allow s3:PutObject on arn:aws:s3:::weights/run/*"
+
+
+def calling(rights: tuple[str, ...], *args: str, **environment: str) -> tuple[Resource, ...]:
+    """A pod with a role of these rights."""
+    kind = "aws:eks/podIdentityAssociation:PodIdentityAssociation"
+    given = resource(kind, "given", namespace="here", serviceAccount="writer", roleArn="pods")
+    pod = deployment({"args": list(args), **variables(**environment)}, serviceAccountName="writer")
+    return CLUSTER, resource("aws:iam/role:Role", "pods", name="pods"), document(*rights), given, pod
+
+
 PROGRAMS = [
+    Program(CALLS, calling(READING, CHECKPOINT_URI="s3://weights/run"), SAVES),
+    Program(CALLS, calling(READING, "--output-dir=s3://weights/run"), SAVES),
+    Program(CALLS, calling(READING, "aws s3 cp --recursive --region us-east-2 /saves s3://weights/run"), SAVES),
+    Program(CALLS, calling(WRITING, "--output-dir=s3://weights/run", CHECKPOINT_URI="s3://weights/run")),
+    Program(CALLS, calling(READING, "aws s3 cp --recursive s3://weights/run /data", MODEL="s3://weights/run")),
     Program(MEETS, (document("s3:GetObject", BUCKET),), "allows s3:GetObject on arn:aws:s3:::weights"),
     Program(MEETS, (document("s3:ListBucket", f"{BUCKET}/*"),), "allows s3:ListBucket on"),
     Program(MEETS, (document("s3:GetObject", BUCKET, f"{BUCKET}/*"),)),

@@ -24,9 +24,16 @@ def server(**more: Any) -> Resource:
     return deployment({**SEVENTY, **more})
 
 
-def scaler(*metrics: Any, name: str = "scaler", least: int = 1, most: int = 4, target: str = "one") -> Resource:
-    """An autoscaler of a Deployment."""
-    spec = {"scaleTargetRef": {"kind": "Deployment", "name": target}, "minReplicas": least, "maxReplicas": most}
+def scaler(
+    *metrics: Any,
+    name: str = "scaler",
+    least: int = 1,
+    most: int = 4,
+    target: str = "one",
+    kind: str = "Deployment",
+) -> Resource:
+    """An autoscaler of a Deployment, unless of another kind."""
+    spec = {"scaleTargetRef": {"kind": kind, "name": target}, "minReplicas": least, "maxReplicas": most}
     return thing("autoscaling/v2", "HorizontalPodAutoscaler", name, spec={**spec, "metrics": list(metrics)})
 
 
@@ -83,6 +90,8 @@ SCALED = [
     Program(ONE, (scaler(target="other"), deployment()), "scales Deployment other in here, which nothing creates"),
     Program(ONE, (scaler(least=5, most=2), deployment()), "at least 5 and at most 2"),
     Program(ONE, (scaler(), deployment(), scaler(name="two", target="two"), deployment(name="two"))),
+    Program(ONE, (scaler(kind="StatefulSet"), deployment()), "scales StatefulSet one in here, which nothing creates"),
+    Program(ONE, (scaler(kind="StatefulSet"), scaler(name="two"), deployment(), release("any", namespace="here"))),
     Program(ONE, (scaler(target="of-a-chart"),)),
     Program(SERVED, (scaler(WAITING), deployment(), METRICS), "uses requests_waiting (Pods)"),
     Program(SERVED, (scaler(measured("External", "queue")), METRICS), "uses queue (External)"),
@@ -115,7 +124,8 @@ REMEMBERED = [
     Program(SHARED, (deployment(gpus(8)),), "64 MiB of shared memory"),
     Program(SHARED, (training(),), "64 MiB of shared memory"),
     Program(SHARED, (shm("16Gi", mounted="/shm"),), "64 MiB of shared memory"),
-    Program(SHARED, (shm("16Gi"),)),
+    Program(SHARED, (shm("64Mi"),), "has 8 GPUs in main and 64Mi of shared memory"),
+    Program(SHARED, (shm("1Gi"),)),
     Program(SHARED, (deployment(gpus(1)),)),
     Program(SHARED, (deployment(gpus(8), hostIPC=True),)),
 ]
@@ -124,8 +134,6 @@ GROUP = thing("apiregistration.k8s.io/v1", "APIService", namespace="", spec={"gr
 USAGE = thing("apiregistration.k8s.io/v1", "APIService", namespace="", spec={"group": "metrics.k8s.io"})
 KEDA = {"scaleTargetRef": {"name": "one"}, "minReplicaCount": 1, "triggers": [{"type": "prometheus"}]}
 STATEFUL = thing("apps/v1", "StatefulSet", spec={"progressDeadlineSeconds": 1, "template": template(SEVENTY)})
-TARGET = {"scaleTargetRef": {"kind": "StatefulSet", "name": "one"}}
-OF_A_SET = thing("autoscaling/v2", "HorizontalPodAutoscaler", "set", spec=TARGET)
 SMALL = {"medium": "Memory", "sizeLimit": "1Gi"}
 LIMITS = thing("core/v1", "LimitRange", spec={"limits": []})
 PATIENT = {"progressDeadlineSeconds": 700, "template": template({**SEVENTY, "startupProbe": probe(80)})}
@@ -140,19 +148,6 @@ BESIDE = [
     Program(SIZES, (deployment(MIG),)),
     Program(SIZES, (server(args=["--tensor-parallel-size=$TP"]),)),
     Program(SIZES, (training(container={"args": ["--tensor-parallel-size=2"]}),)),
-    Program(
-        ONE,
-        (
-            thing(
-                "autoscaling/v2",
-                "HorizontalPodAutoscaler",
-                "set",
-                spec={"scaleTargetRef": {"kind": "StatefulSet", "name": "one"}},
-            ),
-            scaler(),
-            deployment(),
-        ),
-    ),
     Program(ONE, (thing("keda.sh/v1alpha1", "ScaledObject", spec={**KEDA, "minReplicas": 0}), deployment())),
     Program(ONE, (scaler(least=3, most=3), deployment())),
     Program(SERVED, (scaler(WAITING), deployment(), METRICS, GROUP)),

@@ -3,7 +3,7 @@
 from typing import Any
 
 from policy.graph import Resource
-from tests.policy.programs.form import Program, deployment, gpus, job, template, thing
+from tests.policy.programs.form import Program, deployment, gpus, job, release, template, thing
 from tests.policy.programs.serving import probe
 
 ON, TIME, OPEN = "work_is_switched_on", "schedules_are_times", "queues_are_open"
@@ -46,6 +46,9 @@ PROGRAMS = [
     Program(ON, (job(completions=0),), "completions 0"),
     Program(ON, (job(parallelism=0),), "parallelism 0"),
     Program(ON, (cron(suspend=True),), "is a CronJob that is suspended"),
+    Program(ON, (release("volcano", custom={"scheduler_replicas": 0}),), "is volcano with custom.scheduler_replicas 0"),
+    Program(ON, (release("volcano", custom={"controller_enable": False}),), "custom.controller_enable False"),
+    Program(ON, (release("volcano", custom={"scheduler_replicas": 2}), release("loki", replicas=0))),
     Program(ON, (deployment(replicas=0), KEDA)),
     Program(ON, (deployment(), paused(paused=False), job(completions=1), cron())),
     Program(TIME, (cron("0 25 * * *"),), "25 is no hour"),

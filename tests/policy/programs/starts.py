@@ -1,5 +1,6 @@
 """What starts: pods that have nodes and ports of theirs, variables and scripts, work that has its time."""
 
+from dataclasses import replace
 from typing import Any
 
 from policy.graph import Resource
@@ -8,6 +9,13 @@ from tests.policy.programs.form import Program, deployment, gpus, job, pod, rele
 NODES = resource(
     "aws:eks/nodeGroup:NodeGroup", "nodes", labels={"pool": "a"}, scalingConfig={"maxSize": 2, "minSize": 1}
 )
+IN_ZONE = resource("aws:eks/nodeGroup:NodeGroup", "zonal", subnetIds=["subnet-1"])
+SUBNET = replace(
+    resource("aws:ec2/subnet:Subnet", "subnet", availabilityZoneId="use2-az1"),
+    id="subnet-1",
+    outputs={"availabilityZone": "us-east-2a"},
+)
+ZONE = "topology.kubernetes.io/zone"
 JOINS = """nodeRegistration:
   name: {}
   kubeletExtraArgs:
@@ -97,6 +105,13 @@ PROGRAMS = [
     Program(PLACED, (near("b"), NODES), "selects nodes with pool=b, which no node has"),
     Program(PLACED, (near("b", "a"), NODES)),
     Program(PLACED, (near("pass", key="of-a-gate"), NODES)),
+    Program(
+        PLACED, (near("us-east-2z", key=ZONE), IN_ZONE, SUBNET), "with topology.kubernetes.io/zone=us-east-2z, which"
+    ),
+    Program(PLACED, (near("use2-az9", key="topology.k8s.aws/zone-id"), IN_ZONE, SUBNET), "zone-id=use2-az9, which no"),
+    Program(PLACED, (near("us-east-2a", key=ZONE), IN_ZONE, SUBNET)),
+    Program(PLACED, (near("us-east-2z", key=ZONE), IN_ZONE)),
+    Program(PLACED, (near("us-east-2z", key=ZONE), IN_ZONE, SUBNET, NODES)),
     Program(APART, (apart(3), NODES), "keeps 3 pods apart, and there are 2 nodes"),
     Program(APART, (apart(2), ONE_MACHINE), "keeps 2 pods apart, and there are 1 nodes"),
     Program(APART, (apart(2), NODES)),

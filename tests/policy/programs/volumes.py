@@ -3,9 +3,10 @@
 from typing import Any
 
 from policy.graph import Resource
-from tests.policy.programs.form import Program, deployment, resource, template, thing
+from tests.policy.programs.form import Program, deployment, resource, template, thing, training, variables
 
 MOUNTS, KEPT = "mounts_have_their_volume", "static_volumes_are_kept"
+SAVED = "saves_can_be_written"
 MODES, FIT, ALONE = "modes_known_to_driver", "claims_fit_their_volumes", "one_node_claims_have_one_pod"
 RWX, RWO, ROX = ["ReadWriteMany"], ["ReadWriteOnce"], ["ReadOnlyMany"]
 PLACE = {"dnsname": "fs-1.fsx.us-east-2.amazonaws.com", "mountname": "abc"}
@@ -55,6 +56,14 @@ def at(*paths: str) -> Resource:
     return deployment({"volumeMounts": mounts}, volumes=[{"name": each["name"], "emptyDir": {}} for each in mounts])
 
 
+def saving(*args: str, trace: str = "") -> Resource:
+    """A run that mounts the claim `data` at /saves."""
+    container = {"args": ["/train.py", *args], "volumeMounts": [{"name": "data", "mountPath": "/saves"}]}
+    container |= variables(TORCH_NCCL_DEBUG_INFO_TEMP_FILE=trace)
+    return training(container=container, volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}])
+
+
+READ_ONLY = volume(csi={"driver": "fsx.csi.aws.com", "volumeAttributes": PLACE, "readOnly": True})
 SET = {"volumeClaimTemplates": [{"spec": {"accessModes": RWX, "storageClassName": "class"}}], "template": template()}
 PROGRAMS = [
     Program(MODES, (volume(accessModes=ROX),), "ReadOnlyMany; fsx.csi.aws.com mounts ReadWriteMany"),
@@ -106,6 +115,13 @@ PROGRAMS = [
     Program(FIT, (volume(), claim())),
     Program(FIT, (volume(), claim(resources={"requests": {"storage": "1Ti"}}))),
     Program(FIT, (of_class("class", RWO),)),
+    Program(SAVED, (READ_ONLY, claim(), saving("--output_dir=/saves/1")), "to /saves/1, which is mounted read-only"),
+    Program(SAVED, (volume(mountOptions=["ro"]), claim(), saving("--save", "/saves")), "which is mounted read-only"),
+    Program(SAVED, (volume(), claim(), saving("--save=/work/saves")), "to /work/saves, which is gone with the pod"),
+    Program(SAVED, (volume(mountOptions=["flock"]), claim(), saving("--save=/saves"))),
+    Program(SAVED, (READ_ONLY, claim(), saving("--data=/saves"))),
+    Program(SAVED, (READ_ONLY, claim(), saving(trace="/saves/trace-")), "to /saves/trace-, which is mounted read-only"),
+    Program(SAVED, (READ_ONLY, claim(), saving(trace="/tmp/trace-"))),
     Program(ALONE, (of_class("class", RWO), mounting(2)), "in 2 pods"),
     Program(ALONE, (of_class("class", ["ReadWriteOncePod"]), mounting(3)), "in 3 pods"),
     Program(ALONE, (of_class("class", RWO), mounting(1))),

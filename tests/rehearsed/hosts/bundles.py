@@ -7,22 +7,8 @@ from pathlib import Path
 HOST = Path(__file__).resolve().parents[3] / "node" / "host"
 
 CONCERNS = (
-    "checks",
-    "packages",
-    "modules",
-    "sysctls",
-    "bmc-network",
-    "swap",
-    "containerd",
-    "memlock",
-    "acs",
-    "time",
-    "rails",
-    "nvme",
-    "fabric-manager",
-    "persistence",
-    "clocks",
-    "kubelet",
+    *("checks", "packages", "modules", "sysctls", "bmc-network", "swap", "containerd", "memlock", "acs", "time"),
+    *("rails", "nvme", "fabric-manager", "persistence", "clocks", "kubelet"),
 )
 """What a GPU node gets before it joins, in an order that works."""
 
