@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("katib")]
 SECONDS, PASSWORD = 300, "word"
 FLOATS = Range(name="learning-rate", kind="double", low="1e-05", high="0.001")
 STEPPED = Range(name="learning-rate", kind="double", low="0.1", high="0.3", step="0.1")
-STEPS = Range(name="steps", kind="int", low="10", high="27")
+STEPS = Range(name="steps", kind="int", low="1", high="27")
 WORDS = Range(name="schedule", kind="categorical", listed=("cosine", "linear"))
 HYPERBAND = (("r_l", "27"), ("resource_name", "steps"), ("eta", "3"))
 TAKEN: Mapping[str, dict[str, Any]] = {
