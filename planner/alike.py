@@ -6,9 +6,10 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from catalogue.site import Sited
+from planner.benchmarks import plan_benchmarks
 from planner.draft import Draft, registry
 from planner.experiments import plan_experiments
-from planner.gating import plan_benchmarks, plan_gating
+from planner.gating import plan_gating
 from planner.interconnect import Switching, pool_gates
 from planner.mlops import plan_datasets, plan_tracking
 from planner.monitoring.plan import plan_monitoring

@@ -1,31 +1,21 @@
-"""The gate of a pool: its pod, its image, the results that it requires, and the run that measures training (O08)."""
+"""Which pools have a gate, and what each gate measures."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 
-from catalogue.units import BYTES_PER_GB, MIB_PER_GIB, SECONDS_PER_MINUTE
-from planner.communication.group import Collective, bus_factor
-from planner.communication.thresholds import CARD_LATENCY_US, GIB
+from catalogue.units import SECONDS_PER_MINUTE
+from planner.communication.thresholds import CARD_LATENCY_US
+from planner.gate_types import CopyPlan, GatePlan, PairPlan
 from planner.interconnect import Gate, Reach
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 from planner.storage.types import StoragePlan
-from planner.workload_types import PodResources, RunPlan
-from settings.workloads import Training, TrainingRun
+from planner.workload_types import RunPlan
+from settings.workloads import Training
 
 ROUND_SECONDS = {"ib_write_bw": 12, "fi_pingpong": 8}
 """Time of a pair of nodes: ib_write_bw both ways and ib_write_lat, or fi_pingpong, on all cards at once. Assumed: a
 second of transfer each, and of perftest's own second of waiting, its start and the registration of its memory.
 """
 
-START_SECONDS, LOAD_SECONDS, REPEATS, STEPS = 60, 6, 26, 25
-"""Of a node: PyTorch, CUDA and NCCL come up on all GPUs, once alone and once with the others (assumed); GPUs at work,
-times that an operation is done (node/gates/measure.py), and steps of training (components/training/gate_pods.py)."""
-
-COPY_SECONDS = 60
-"""Of all copies of a node's GPUs, one at a time: PyTorch starts, and pins memory for each (assumed)."""
-
-_SLOW_GB_PER_S = 0.5
-"""Where nobody knows a rate. Assumed."""
 
 _LATENCY_GBIT_PER_S = 400
 """Cards that the published latency is of."""
@@ -35,87 +25,6 @@ _PAIRS_PART = 0.25
 
 OPERATIONS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "send-receive")
 """Collectives that the gate does; perftest's and nvbandwidth's measurements are lines of their own."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PairPlan:
-    """Cards measured with those of another node, each rail with the same rail, by `program`.
-
-    In each of `rounds` a node has one partner; `all_rounds` bring all of them together once. Cards pass from `warn` on
-    and fail below `fail`, Gb/s one way; a latency above `latency_us` warns. What is None is not demanded. `seconds` is
-    the time of all rounds, and `source` says whose lines they are.
-    """
-
-    program: str
-    warn: float | None
-    fail: float | None
-    latency_us: float | None
-    rounds: int
-    all_rounds: int
-    seconds: int
-    source: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class CopyPlan:
-    """Least GB/s one way of a GPU's copies with its `host` and each `peer` of its node, and whose lines they are."""
-
-    host: float
-    peer: float
-    source: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class GatePlan:
-    """A pool's gate: a pod on each of its `nodes`, like those of `run`, whose image it measures.
-
-    A GPU has `links` of NVLink, 0 where these do not join all GPUs of a node, and reaches the rates of `copies`, None
-    where nobody published any. All ranks are to use `provider`, by
-    `devices` of each node, None where that cannot be known. `tests` are those of the pool that it does, of the sizes of
-    the plan. A node writes `storage_mib` to the shared file system, at a rate of `write_gb_per_s` and reads them at
-    `read_gb_per_s` (its share of the file system's, None where nobody knows it). It trains as `benchmark`
-    says, a run of one node, whose forecast is what to expect.
-    """
-
-    pool: str
-    nodes: int
-    run: str
-    image: str
-    pod: PodResources
-    net_plugin: str | None
-    links: int
-    copies: CopyPlan | None
-    provider: str
-    devices: int | None
-    tests: tuple[Gate, ...]
-    pairs: PairPlan
-    storage_mib: int
-    write_gb_per_s: float | None
-    read_gb_per_s: float | None
-    seconds: int
-    weekly: bool
-    expiry_days: int | None
-    history: bool
-    benchmark: RunPlan | None = None
-
-    @property
-    def planned_s(self) -> float:
-        """Seconds from the first pod to the verdict, at the least rates that pass: images are there, nothing hangs."""
-        gb = self.storage_mib / MIB_PER_GIB * GIB / BYTES_PER_GB
-        files = sum(gb / (rate or _SLOW_GB_PER_S) for rate in (self.write_gb_per_s, self.read_gb_per_s))
-        step = self.benchmark.forecast.step if self.benchmark and self.benchmark.forecast else None
-        trains = START_SECONDS + STEPS * step.seconds if step else 0
-        operations = REPEATS * sum(map(_seconds, self.tests))
-        copies = COPY_SECONDS if self.copies else 0
-        return 2 * START_SECONDS + LOAD_SECONDS + copies + files + trains + operations + self.pairs.seconds
-
-
-def _seconds(gate: Gate) -> float:
-    """Of one operation."""
-    least = gate.threshold
-    rate = next(filter(None, (least.fail, least.warn, least.expected)), _SLOW_GB_PER_S)
-    factor = bus_factor(Collective(gate.test), gate.gpus)
-    return (gate.size_gib or 0) * GIB / BYTES_PER_GB * factor / rate
 
 
 def plan_gating(
@@ -223,63 +132,3 @@ def round_robin(nodes: int) -> int:
 
 def _fits(gate: Gate) -> bool:
     return gate.size_gib is not None and gate.reach in (Reach.NODE, Reach.FABRIC)
-
-
-MODELS = ("llama-3-8b", "llama-3.2-1b")
-"""Dense models of the catalogue, the first that one node of the pool trains: large matrices keep a GPU busy."""
-
-_SEQUENCE = 4096
-
-
-def plan_benchmarks(
-    training: Training, planned: Callable[[Iterable[TrainingRun]], Mapping[str, RunPlan]]
-) -> dict[str, RunPlan]:
-    """By pool, in the image and with the variables of its first run; none where no model fits a node."""
-    found: dict[str, RunPlan] = {}
-    if training.gates is None or not training.gates.benchmark:
-        return found
-    for pool, run in {each.pool: each for each in reversed(training.runs)}.items():
-        for model in MODELS:
-            made = planned([_of_node(run, model)]).get(run.name)
-            if made is not None and _trains(made):
-                found[pool] = made
-                break
-    return found
-
-
-def _trains(run: RunPlan) -> bool:
-    """Whether it likely does: a gate that runs out of memory says nothing of its node."""
-    if run.forecast is None or run.training is None:
-        return False
-    return run.training.memory.total_gb <= run.training.memory.gpu_gb
-
-
-def _of_node(run: TrainingRun, model: str) -> TrainingRun:
-    """One node's, which neither reads, saves nor tells anything."""
-    changes: dict[str, object] = {
-        "nodes": 1,
-        "framework": "reference",
-        "script": (),
-        "model": model,
-        "parallelism": type(run.parallelism)(),
-        "method": "full",
-        "precision": "bf16",
-        "software": None,
-        "sharding": "fsdp",
-        "recompute": "selective",
-        "micro_batch": 1,
-        "accumulation": 1,
-        "sequence_length": _SEQUENCE,
-        "elastic": None,
-        "profile": None,
-        "expected": None,
-        "dataset": None,
-        "checkpoint": None,
-        "tokens_billion": None,
-        "metrics_port": None,
-        "follow_ups": (),
-        "launcher": "torchrun",
-        "within": None,
-        "api": "v1",
-    }
-    return run.model_copy(update=changes)

@@ -10,7 +10,7 @@ from planner.cost.amounts import Prices
 from planner.experiments import ExperimentPlan
 from planner.external_secrets import ExternalSecretsPlan
 from planner.findings import Finding, Severity
-from planner.gating import GatePlan
+from planner.gate_types import GatePlan
 from planner.interconnect import Gate
 from planner.keeper import KeeperPlan
 from planner.mlops import DatasetPlan, TrackingPlan

@@ -125,7 +125,7 @@ def _lets(graph: Graph, topic: Resource, service: str) -> bool:
 @rule(
     source="Kubernetes: https://kubernetes.io/docs/concepts/storage/persistent-volumes/#reclaiming: Delete removes the "
     "volume and what is behind it, or leaves it Failed where its driver made it not",
-    remedy="persistentVolumeReclaimPolicy: Retain, or none: it is what a volume of one's own has",
+    remedy="persistentVolumeReclaimPolicy: Retain, or leave it out: a volume that no class makes is retained",
 )
 def static_volumes_are_kept(graph: Graph) -> Iterator[Finding]:
     """A volume that the program registers keeps its data when its claim goes."""

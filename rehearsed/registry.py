@@ -40,7 +40,7 @@ PUBLISHED = (
 documentation ("Using Docker"), AWS' list of deep learning containers."""
 
 _DOCUMENTATION = re.compile(r"([\w-]+\.)*example(\.(com|net|org))?(:\d+)?/.*")
-"""Hosts that stand for one's own (RFC 2606)."""
+"""Example hosts, which stand for a private registry (RFC 2606)."""
 
 
 def absent(pod: Mapping[str, Any], reference: str, root: Path = ROOT) -> bool:

@@ -9,7 +9,7 @@ from components.training.gate_history import GateHistory, GateHistoryArgs
 from components.training.gate_pods import GateArgs, GateBenchmark, GatePairs, GateTest, gate_files
 from components.training.gates import Gate
 from planner.communication.thresholds import GIB
-from planner.gating import GatePlan, PairPlan
+from planner.gate_types import GatePlan, PairPlan
 from planner.interconnect import Gate as Test
 from planner.types import Plan
 from planner.workload_types import RunPlan

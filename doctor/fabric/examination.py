@@ -45,7 +45,7 @@ def examine(plan: MetalPlan, reports: Reports) -> tuple[Result, ...]:
         sentence = (
             f"the names of the RDMA devices of {nameless[0].hardware} are not known, so its cards cannot be told apart"
         )
-        remedy = "add hcas, as ibdev2netdev shows them, to a row of your own (catalogue.servers)"
+        remedy = "copy the server to gpucluster:catalogue.servers and add hcas, as ibdev2netdev shows them"
         return (_unknown(nameless[0].name, sentence, remedy),)
     if reports.links is None:
         return (_unknown("ibnetdiscover", reports.why or "no report", _INSTALL),)

@@ -65,7 +65,7 @@ STORAGE = Subject(
                     value=0.9,
                     unit="of the planned rate",
                     source="assumed: FSx gives a file system its baseline and no more, so that what comes beyond waits"
-                    " (FSx for Lustre user guide, performance); servers of one's own carry what the plan counts",
+                    " (FSx for Lustre user guide, performance); on-premises servers carry what the plan counts",
                 )
             },
             span="15m",

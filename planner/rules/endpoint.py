@@ -113,8 +113,8 @@ def endpoint_private(draft: AwsDraft) -> Iterable[Observation]:
     if draft.endpoint.private and not draft.endpoint.private_cidrs:
         yield Observation(
             path="platform.publicAccessCidrs",
-            sentence="the Kubernetes API answers inside the VPC only, and nothing says how who deploys, previews or "
-            "destroys the stack gets there",
+            sentence="the Kubernetes API answers inside the VPC only, and nothing says how the person or runner "
+            "that deploys, previews or destroys the stack reaches it",
             remedy=f"{OUTSIDE}, or the connected network: access: {{via: transit-gateway, network: office, "
             "cidrs: [10.8.0.0/16]}, or access: {via: inside} for a runner in the VPC",
         )

@@ -203,7 +203,7 @@ def trial_parameter(_: Draft, seen: Seen) -> Iterator[Observation]:
         if seen.run.framework == "reference" and parameter.name not in REFERENCE_FLAGS:
             yield Observation(
                 path=f"parameters[{index}].name",
-                sentence=f"--{parameter.name} is no flag of the reference trainer that trials may differ in: it "
-                "has none of that name, or the plan sets it",
+                sentence=f"trials cannot vary --{parameter.name}: the reference trainer has no such flag, or the plan "
+                "sets it",
                 remedy=f"take {one_of(REFERENCE_FLAGS)}",
             )

@@ -118,7 +118,7 @@ def external_secret_twice(draft: AwsDraft) -> Iterator[Observation]:
         if other != each.key:
             yield Observation(
                 path=_path(each.key),
-                sentence=f"{each.key} is the value that {other} is",
+                sentence=f"{each.key} and {other} are read from the same value",
                 remedy="name another secret, or another property of the same one, such as previous",
                 subject=each.key,
             )

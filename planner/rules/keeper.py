@@ -39,7 +39,7 @@ def keeper_over(draft: AwsDraft) -> Iterable[Observation]:
     if ends <= draft.now:
         yield Observation(
             path="keeper.endsAt",
-            sentence=f"the stack ended at {ends:%Y-%m-%d %H:%M} UTC, and what ends it would remove it while it is made",
+            sentence=f"the stack ended at {ends:%Y-%m-%d %H:%M} UTC, and the keeper would remove it while it is made",
             remedy=f'set a later moment, such as "{draft.today + timedelta(days=1)}T18:00Z"',
         )
     if expiry and ends > datetime.combine(expiry + timedelta(days=1), time(), UTC):

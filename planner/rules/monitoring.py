@@ -118,7 +118,7 @@ def system_pool_room(draft: Draft) -> Iterable[Observation]:
             sentence=f"Prometheus and the daemons beside it ask for {_words(room.largest_cpu_millicores)} and "
             f"{room.largest_memory_mib:,} MiB of one node, and the largest of the system pools offers "
             f"{_words(room.node_cpu_millicores)} and {room.node_memory_mib:,} MiB",
-            remedy="take larger nodes for the system pool: memory follows the series, not how often they are looked at",
+            remedy="take larger nodes for the system pool; longer intervals of scraping save no memory",
             subject=draft.settings.pools[index].name,
             inputs=inputs,
         )

@@ -68,8 +68,8 @@ def prefixes_scattered(draft: AwsDraft) -> Iterable[Observation]:
     if draft.vpc.prefixes and draft.vpc.existing:
         yield Observation(
             path="platform.network.prefixDelegation",
-            sentence="what else has addresses in the existing subnets is not known, and a /28 with one of them in it "
-            "is no prefix",
+            sentence="other machines may have addresses in the existing subnets, and EC2 gives no node a /28 in which "
+            "one address is taken",
             remedy="keep a part of these subnets for prefixes: aws ec2 create-subnet-cidr-reservation "
             "--reservation-type prefix, or take subnets with nothing else in them",
         )

@@ -38,7 +38,7 @@ def _cmaes(seen: Seen) -> Iterator[Observation]:
     if len(ranges) < 2:
         yield Observation(
             path="algorithm.name",
-            sentence=f"cmaes searches two ranges of numbers at least, and {len(ranges)} of the parameters is one",
+            sentence=f"cmaes needs two parameters with ranges of numbers, and the experiment has {len(ranges)}",
             remedy="add a floatRange or intRange, or take tpe",
             inputs={"ranges": str(len(ranges))},
         )
@@ -86,7 +86,8 @@ def _hyperband(seen: Seen) -> Iterator[Observation]:
         names = [each.name for each in seen.plan.parameters if each.kind == "int"]
         yield Observation(
             path="algorithm.resource",
-            sentence=f"{seen.said.algorithm.resource} is no parameter with an intRange, whose most a whole trial takes",
+            sentence=f"no parameter {seen.said.algorithm.resource} has an intRange, whose upper end is what a full "
+            "trial gets",
             remedy=f"take {' or '.join(names)}" if names else "add a parameter such as steps with an intRange",
             inputs={"parallel": str(seen.plan.parallel)},
         )
@@ -133,7 +134,7 @@ def _scales(seen: Seen) -> Iterator[Observation]:
             kind = "floatRange" if parameter.kind == "double" else "intRange"
             yield Observation(
                 path=f"parameters[{index}].{kind}.scale",
-                sentence=f"is log, and {seen.plan.algorithm} reads no scale: nearly all trials would be near the most",
+                sentence=f"is log, and {seen.plan.algorithm} ignores it: nearly all trials would be near the top",
                 remedy=f"take {', '.join(_SCALES)}, or list numbers",
                 inputs={"least": str(parameter.low), "most": str(parameter.high)},
             )

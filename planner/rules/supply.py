@@ -107,7 +107,7 @@ def signed_namespace(draft: Draft) -> Iterable[Observation]:
         if name not in known:
             yield Observation(
                 path=f"supply.signatures.namespaces[{index}]",
-                sentence=f"{name} is no namespace whose images this stack file names",
+                sentence=f"this stack file names no image that runs in namespace {name}",
                 remedy=f"take some of {', '.join(known)}; those of charts are checked by supply.charts instead",
                 subject=name,
             )
@@ -128,7 +128,7 @@ def signed_image_not_pinned(draft: Draft) -> Iterable[Observation]:
             seen.add(image)
             yield Observation(
                 path=path,
-                sentence=f"only signed images run there, and {image} has no digest that a signature could be of",
+                sentence=f"only signed images run there, and {image} has no digest, to which a signature belongs",
                 remedy="run make pin-images, or write the image with its digest (NAME:TAG@sha256:...)",
                 subject=image,
             )

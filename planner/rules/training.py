@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 
+from planner.benchmarks import MODELS
 from planner.draft import Draft, rule, warning
 from planner.findings import Observation
-from planner.gating import MODELS, measures
+from planner.gating import measures
 from planner.rules.known import Seen, known_runs
 from planner.training.advice import smallest_change, smallest_world
 

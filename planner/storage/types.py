@@ -90,7 +90,7 @@ class StoragePlan:
     """The shared file system. Rates are GB/s one way for all clients together, capacities decimal TB.
 
     `object_gb_per_s` is what one copier moves to the object store, None without one. `read` and `write` say what each
-    part allows where the servers are one's own. `needed_tb` is what the runs keep
+    part allows where the servers are on premises. `needed_tb` is what the runs keep
     there, or what the settings say if that is more. `lnet` is the network type of an on-premises Lustre.
     """
 

@@ -37,7 +37,7 @@ def _get_secret_value(original: Any, self: Any) -> str:
     """A role's session reads what the role's policies allow, and with its key; moto gives everybody everything.
 
     Sources: Secrets Manager user guide, "Permissions policy examples" (the right to a secret), "Secret encryption and
-    decryption" (kms:Decrypt on a key of one's own) and "Troubleshoot" ("Access to KMS is not allowed"); IAM user guide,
+    decryption" (kms:Decrypt on a customer's key) and "Troubleshoot" ("Access to KMS is not allowed"); IAM user guide,
     "Troubleshoot access denied error messages". Who deploys is nobody's session, and reads all.
     """
     who, secret = session(self.get_access_key()), self.backend.secrets.get(self._get_param("SecretId"))

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from rehearsal.eks import addonobjects
-from rehearsal.eks.addonobjects import NAMESPACE, ConfigurationError, Object
+from rehearsal.eks.addonobjects import ConfigurationError
+from rehearsal.eks.addonshapes import NAMESPACE, Object
 from rehearsal.eks.api.versions import default_addon_version
 from rehearsal.eks.controller import Controller
 from rehearsal.kubelet.world import World

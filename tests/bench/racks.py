@@ -2,7 +2,7 @@
 
     python -m tests.bench.racks MACHINES
 
-It is the shipped stack on machines of one's own with other counts. The monitor answers at once, so what is measured is
+It is the shipped on-premises stack with other counts. The monitor answers at once, so what is measured is
 the program's share of a preview: no machine is asked in one. Prints one JSON object, with a checksum of what each
 machine is sent: an `up` connects to those for which it is not that of the last one.
 """

@@ -71,7 +71,7 @@ def test_what_is_kept_is_planned_and_refused_by_nobody() -> None:
             {"apiToken": {"id": "models/callers"}, "apiTokenBefore": {"id": "models/callers"}},
             ("apiToken", "apiTokenBefore"),
             "external-secret-twice",
-            "apiTokenBefore is the value that apiToken is",
+            "apiTokenBefore and apiToken are read from the same value",
         ),
     ],
 )

@@ -8,7 +8,8 @@ import pytest
 from catalogue.gpus import A100_40, GPUS, L40S
 from components.training.gate_pods import BENCHMARK_STEPS
 from planner.faces.text import plan_text
-from planner.gating import LOAD_SECONDS, REPEATS, START_SECONDS, STEPS, nvlinks, round_robin
+from planner.gate_types import LOAD_SECONDS, REPEATS, START_SECONDS, STEPS
+from planner.gating import nvlinks, round_robin
 from tests.planner.faces.test_text import printed
 from tests.planner.stacks import planned, planned_metal
 

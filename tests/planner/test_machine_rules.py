@@ -103,8 +103,8 @@ def test_the_committed_stack_has_no_finding_about_its_machines() -> None:
         ({"inventory.endpoint": "10.244.0.9"}, "api-address", "in platform.podCidr 10.244.0.0/16, not in"),
         ({"inventory.endpoint": "10.21.0.9"}, "api-address", "in fabric.railCidr 10.21.0.0/20"),
         ({"inventory.endpoint": "10.20.0.21"}, "api-address", "10.20.0.21 is the address of dgx-01"),
-        ({"inventory.hosts.1.serials": []}, "format-without-serial", "is the serial of no machine of dgx-[01-08]"),
-        ({"inventory.hosts.1.allowFormat": ["X-99"]}, "format-without-serial", "X-99 is the serial of no machine"),
+        ({"inventory.hosts.1.serials": []}, "format-without-serial", "no machine of dgx-[01-08] has the serial"),
+        ({"inventory.hosts.1.allowFormat": ["X-99"]}, "format-without-serial", "dgx-[01-08] has the serial X-99"),
         (
             {"inventory.hosts.1.osDisk": "/dev/disk/by-path/pci-0000:06:00.0-nvme-1"},
             "disk-of-the-system",

@@ -112,7 +112,7 @@ def test_signatures_are_fetched_from_the_registrys_port() -> None:
 
 
 def test_images_of_charts_are_counted_in_a_protected_stack() -> None:
-    """Until they come from a registry of one's own."""
+    """Until they come from a private registry."""
     (found,) = said("chart-images-not-pinned", **{"lifecycle.protect": True})
     assert (found.severity.name, found.path) == ("WARNING", "gpucluster:supply.registry")
     count, of = found.sentence.split(" images")[0].split(" of ")

@@ -21,6 +21,7 @@ from components.training.gate_pods import GateBenchmark, GatePairs, GateTest, de
 from rehearsal.testing.answering import Asked, Said, answering
 from rehearsal.tests.inside.simulated import GPU, Node
 from rehearsed import gate as played
+from rehearsed.gate_texts import SYSTEM
 from tests.components.samples import gate_args
 
 EFA = "vpc.amazonaws.com/efa"
@@ -94,11 +95,9 @@ def measured(tmp_path: Path) -> Measured:
 
         out = tmp_path / "out"
         out.mkdir(exist_ok=True)
-        alone = gate.alone(asked, out, run, tools / played.SYSTEM)
+        alone = gate.alone(asked, out, run, tools / SYSTEM)
         others = (
-            gate.between(asked, out, (), run, tools / played.SYSTEM)
-            if all(each.state != "fail" for each in alone)
-            else []
+            gate.between(asked, out, (), run, tools / SYSTEM) if all(each.state != "fail" for each in alone) else []
         )
         return {each.test: each for each in (*alone, *others)}
 

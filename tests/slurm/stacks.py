@@ -1,4 +1,4 @@
-"""Presets of machines of one's own, as Slurm shares them."""
+"""On-premises presets, as Slurm shares them."""
 
 from functools import cache
 from typing import Any

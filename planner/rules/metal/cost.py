@@ -39,8 +39,8 @@ def purchase_range(draft: MetalDraft) -> Iterable[Observation]:
     if limit is not None and cost.usd <= limit < cost.high:
         yield Observation(
             path="budget.maxPurchaseUsd",
-            sentence=f"the budget of {_round(limit)} USD holds the likely purchase of {_round(cost.usd)}, and not "
-            f"{_round(cost.high)}, which it may come to",
+            sentence=f"the budget of {_round(limit)} USD covers the likely purchase of {_round(cost.usd)}, but not the "
+            f"high end of its range, {_round(cost.high)}",
             remedy="ask for quotations of the dearest parts (the checklist names them), and set them as site prices",
             inputs={"likely": f"{cost.usd:.0f} USD", "high": f"{cost.high:.0f} USD", "limit": f"{limit:.0f} USD"},
         )

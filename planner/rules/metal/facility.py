@@ -252,8 +252,8 @@ def ups_outlasts_saves(draft: MetalDraft) -> Iterable[Observation]:
     if ups is not None and ups.covers == "all" and ups.minutes < wanted:
         yield Observation(
             path="facility.ups.minutes",
-            sentence=f"{ups.minutes:g} minutes are over before runs have saved ({GRACE_S['training']} s from the signal"
-            " on) and machines have stopped",
+            sentence=f"{ups.minutes:g} minutes are too short for runs to save ({GRACE_S['training']} s after the "
+            "signal) and machines to stop",
             remedy=f"ask for {wanted:g} minutes or more, or cover control only: a run goes on from its last checkpoint",
         )
 

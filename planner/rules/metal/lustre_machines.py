@@ -56,7 +56,7 @@ def lustre_drives(draft: MetalDraft) -> Iterable[Observation]:
         if servers.redundancy.data > 1 and servers.redundancy.parity > MOST_PARITY:
             yield Observation(
                 path="storage.lustre.parity",
-                sentence=f"{servers.redundancy} is more parity than the {MOST_PARITY} of ZFS",
+                sentence=f"{servers.redundancy} asks for more parity drives than the {MOST_PARITY} that ZFS supports",
                 remedy=f"take {servers.redundancy.data}+{MOST_PARITY}, or 8+2",
                 inputs={"parity": str(servers.redundancy.parity), "most": str(MOST_PARITY)},
             )
@@ -94,8 +94,8 @@ def lustre_targets(draft: MetalDraft) -> Iterable[Observation]:
                 free = after["mdt" if hosts.storage == "mds" else "ost"]
                 yield Observation(
                     path=f"{path}.targets",
-                    sentence=f"is missing, and {hosts.name} has drives: a number that followed from the order of this "
-                    "list would move with it",
+                    sentence=f"is missing, and {hosts.name} has drives: numbers counted from the order of this "
+                    "list would change when a machine is inserted",
                     remedy=f"write the number of each machine's first target, from {free} on, and never change it",
                     subject=hosts.name,
                     inputs={"free": str(free)},

@@ -27,7 +27,7 @@ def format_without_serial(_: MetalDraft, hosts: Hosts) -> Iterable[Observation]:
     if strange := sorted(set(hosts.allow_format) - set(hosts.serials)):
         yield Observation(
             path="allowFormat",
-            sentence=f"{', '.join(strange)} is the serial of no machine of {hosts.name}",
+            sentence=f"no machine of {hosts.name} has the serial {', '.join(strange)}",
             remedy="list the machines' serials under serials, and allow those that may be formatted",
             inputs={"allowed": str(len(hosts.allow_format)), "serials": str(len(hosts.serials))},
         )

@@ -77,7 +77,7 @@ def test_every_rule_of_ours_is_tested() -> None:
         (
             {"fabric.spareLeafPorts": 32},
             "fabric.spareLeafPorts",
-            "32 spare ports leave none of the 32 that a leaf of 64 has for nodes",
+            "32 spare ports take all of the 32 that a leaf of 64 has for nodes",
         ),
     ],
 )
@@ -135,9 +135,9 @@ def test_uplinks_that_no_node_fills() -> None:
     finding = one("fabric-uplinks-idle", grows)
     assert (finding.severity, finding.path) == (Severity.WARNING, "gpucluster:fabric.topology")
     assert "2 times the uplinks that 16 nodes can fill: 256 leaf-spine links are bought" in finding.sentence
-    assert finding.sentence.endswith("of a leaf-spine fabric 128 carry them")
+    assert finding.sentence.endswith("a leaf-spine fabric needs 128")
     assert not found("fabric-uplinks-idle", {**grows, "fabric.topology": "leaf-spine"})
-    assert "one switch carries them without any" in one("fabric-uplinks-idle", {}).sentence
+    assert "needs none, as one switch carries all nodes" in one("fabric-uplinks-idle", {}).sentence
     assert not found("fabric-uplinks-idle", {"fabric.topology": "single"})
     assert not found("fabric-uplinks-idle", {"pools.1.maxCount": 32})
 

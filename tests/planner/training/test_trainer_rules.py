@@ -100,7 +100,7 @@ def test_saves_that_nobody_hashes_reach_no_object_store(framework: str) -> None:
     assert f"{framework} writes no SHA256SUMS" in finding.sentence
     assert found("saves-without-hashes", {"objectStoreHours": 6, "sidecar": True}, framework=framework) == []
     assert found("saves-without-hashes", {}, framework=framework) == []
-    assert found("saves-without-hashes", {"objectStoreHours": 6}) == [], "a script of one's own may write them"
+    assert found("saves-without-hashes", {"objectStoreHours": 6}) == [], "another script may write them"
 
 
 @pytest.mark.parametrize(("framework", "where"), [("megatron", "shared"), ("deepspeed", "local")])

@@ -138,7 +138,8 @@ def rdma_devices(draft: MetalDraft, pool: MetalPoolPlan, group: NicGroup) -> Ite
         yield Observation(
             sentence=f"the device names of {pool.hardware}'s {group.count} {group.nic.name} are not known, so NCCL "
             f"would use {others[0]} as well",
-            remedy="add hcas in the order of the GPUs, as ibdev2netdev shows them, to a row of your own",
+            remedy="copy the server to gpucluster:catalogue.servers and add hcas in the order of its GPUs, as "
+            "ibdev2netdev shows them",
         )
 
 

@@ -33,7 +33,7 @@ def fabric_too_small(draft: MetalDraft) -> Iterable[Observation]:
     if topology is not Topology.SINGLE and demand.spare_leaf_ports >= down:
         yield Observation(
             path="fabric.spareLeafPorts",
-            sentence=f"{demand.spare_leaf_ports} spare ports leave none of the {down} that a leaf of "
+            sentence=f"{demand.spare_leaf_ports} spare ports take all of the {down} that a leaf of "
             f"{ask.radix.ports} has for nodes",
             remedy=f"keep fewer than {down} ports spare",
             inputs={"spare": f"{demand.spare_leaf_ports} ports", "down": f"{down} ports"},
@@ -101,11 +101,11 @@ def fabric_uplinks_idle(draft: MetalDraft) -> Iterable[Observation]:
     others = ((each, other.at_maximum) for each in Topology if (other := replace(ask, topology=each).growth()))
     name, cheaper = min(others, key=lambda other: other[1].leaf_spine_cables)
     if cheaper.leaf_spine_cables < most.leaf_spine_cables:
-        links = f"{cheaper.leaf_spine_cables} carry them" if cheaper.spines else "one switch carries them without any"
+        needs = str(cheaper.leaf_spine_cables) if cheaper.spines else "none, as one switch carries all nodes"
         yield Observation(
             path="fabric.topology",
             sentence=f"leaves have {1 / ratio:.3g} times the uplinks that {most.demand.nodes} nodes can fill: "
-            f"{most.leaf_spine_cables} leaf-spine links are bought, and of a {name} fabric {links}",
+            f"{most.leaf_spine_cables} leaf-spine links are bought, and a {name} fabric needs {needs}",
             remedy=f"set it to {name}, declare the growth that fills the leaves, or waive this rule",
             inputs={"down for each up": f"{ratio:.3g}", "links": str(most.leaf_spine_cables)},
         )

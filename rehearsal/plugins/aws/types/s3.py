@@ -38,7 +38,7 @@ def _bucket_prepare(inputs: dict[str, Any]) -> dict[str, Any]:
 
 
 def _bucket_before(obj: Object) -> None:
-    """In us-east-1 S3 says yes to one's own existing bucket; the provider does not."""
+    """In us-east-1 S3 accepts to create a bucket that the account has already; the provider refuses."""
     if not obj.missing("head_bucket", Bucket=obj.inputs["bucket"]):
         raise CallError("CreateBucket", "BucketAlreadyOwnedByYou", f"the bucket {obj.inputs['bucket']} exists already")
 
