@@ -110,6 +110,9 @@ def experiment_spec(args: ExperimentArgs, account: pulumi.Input[str]) -> dict[st
             "primaryPodLabels": _FIRST_RANK,
             "successCondition": _DONE.format("Succeeded"),
             "failureCondition": _DONE.format("Failed"),
+            # Katib 0.19 deletes the job of a stopped trial before it reads the metrics, and then starts no other one:
+            # github.com/kubeflow/katib/issues/1377.
+            **({"retain": True} if args.stopping else {}),
             "trialParameters": [
                 {"name": "trial", "reference": "${trialSpec.Name}"},
                 *({"name": each.name, "reference": each.name} for each in args.parameters),

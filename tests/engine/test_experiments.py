@@ -111,8 +111,11 @@ def test_trials_that_fail_end_their_experiment_r02(tuned: Rehearsed) -> None:
     assert "currentOptimalTrial" not in status
 
 
-def test_a_trial_was_a_gang_of_the_experiments_queue_and_its_job_is_gone_r02(tuned: Rehearsed) -> None:
-    ended(tuned, "rates")
+def test_a_trial_was_a_gang_of_the_experiments_queue_and_its_job_goes_unless_trials_are_stopped_r02(
+    tuned: Rehearsed,
+) -> None:
+    for name in ("rates", "too-high"):
+        ended(tuned, name)
     trials = [
         each for each in tuned.kube.list(API, "Trial", "training") if each["metadata"]["name"].startswith("rates")
     ]
@@ -123,10 +126,11 @@ def test_a_trial_was_a_gang_of_the_experiments_queue_and_its_job_is_gone_r02(tun
     assert len(set(words)) > 2
     assert all(word.startswith("--learning-rate=") for word in words)
 
-    def jobs() -> list[str]:
-        return [each["metadata"]["name"] for each in tuned.kube.list("kubeflow.org/v1", "PyTorchJob", "training")]
+    def jobs() -> set[str]:
+        return {each["metadata"]["name"] for each in tuned.kube.list("kubeflow.org/v1", "PyTorchJob", "training")}
 
-    until(lambda: jobs() == ["llama-3-8b-sft"], "the jobs of trials to go")
+    stay = {"llama-3-8b-sft", *(each["metadata"]["name"] for each in trials)}
+    until(lambda: jobs() == stay, "the jobs of trials to go where none is stopped early")
 
 
 def test_the_algorithms_go_with_their_experiments_and_up_changes_nothing(tuned: Rehearsed) -> None:
