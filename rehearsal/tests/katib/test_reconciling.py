@@ -133,6 +133,7 @@ def test_a_trials_job_has_its_name_and_its_values(monkeypatch: pytest.MonkeyPatc
 
 
 def test_too_many_failed_trials_end_the_experiment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """DC12."""
     found = Cluster(monkeypatch, fails=0.0).run(experiment())
     assert reason(found, "Failed") == "ExperimentFailed"
     assert found["status"]["trialsFailed"] == 2
