@@ -1,7 +1,7 @@
 """The table of corrections: what the documents behind the project have wrong, what is right, and what holds it.
 
 Each row's guards exist: a rule of the planner that names the row, a value that cannot be expressed, a policy, a test
-that carries the row's id, or the part of the project that is still to come.
+that carries the row's id, or a sentence that says why there is none.
 """
 
 import ast
@@ -34,7 +34,6 @@ SUBJECTS = {
     "IN": 12,
     "PF": 22,
 }
-TO_COME = ("monitoring", "health", "metal", "workloads")
 RIGHT_ALREADY = ("IN12", "PF03", "PF21", "PF22")
 """Claims that were looked into and are right."""
 
@@ -93,7 +92,7 @@ def test_each_row_says_what_is_right_and_what_holds_it() -> None:
 def test_guards_are_of_the_kinds_there_are() -> None:
     """A misspelt kind would be checked by nobody."""
     kinds = {kind for row in table() for kind, _ in row.guards}
-    assert kinds <= {"rule", "type", "policy", "test", "later", "document"}
+    assert kinds <= {"rule", "type", "policy", "test", "document"}
 
 
 def test_rules_and_rows_name_each_other() -> None:
@@ -157,11 +156,6 @@ def test_named_tests_exist_and_carry_the_id() -> None:
         if not re.search(rf"\b{id_}\b", said):
             wrong.append((id_, what))
     assert wrong == []
-
-
-def test_what_is_to_come_is_one_of_few_areas() -> None:
-    """`later` is a promise with a place."""
-    assert {area for _, area in guards("later")} <= set(TO_COME)
 
 
 def test_few_corrections_are_only_written_down() -> None:

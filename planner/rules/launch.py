@@ -215,7 +215,7 @@ def topology_of_the_plugin(draft: AwsDraft, run: TrainingRun) -> Iterable[Observ
 
 
 @warning(
-    "P09 P10 NC17",
+    "P09 P10 NC11 NC17",
     each=runs,
     formula="a run sets no variables of NCCL",
     source="NCCL user guide: variables for debugging are not for production; corrections NC11, NC17",

@@ -55,6 +55,7 @@ def options(found: Launch) -> dict[str, str]:
 
 
 def test_the_script_comes_first_and_its_own_words_last_n03() -> None:
+    """PF17: torchrun binds each rank to the processors of its own GPU."""
     found = launch(recipe("megatron"), "node")
     assert found.words[:2] == ("--numa-binding=node", "/opt/train.py")
     assert found.words[-2:] == ("--own", "7")

@@ -53,7 +53,7 @@ def test_the_gpu_operator_leaves_driver_and_toolkit_to_the_image_k01_kj33() -> N
 
 
 def test_operands_and_feature_discovery_reach_every_gpu_node_k02_k03() -> None:
-    """KJ27: GPU Feature Discovery is one of the operands."""
+    """KJ27, DC04: GPU Feature Discovery is one of the operands, and so is DCGM's exporter."""
     values = operator_values(tolerations_of_all_pools(), GPU_OPERATOR_VALUES)
     for tolerations in (
         values["daemonsets"]["tolerations"],

@@ -6,7 +6,7 @@ from types import ModuleType, SimpleNamespace
 
 import measure
 import pytest
-from gate import training
+from gate import storage, training
 from results import Clock, Network, Port, Row, UnreadableError, clocks, nccl_rows, networks, nvlinks, steps
 from results import ports as read_ports
 from verdicts import Verdict, bandwidth, clock, links, ports, provider, trained, worst
@@ -107,6 +107,21 @@ def test_clocks_under_load_show_what_is_held_back() -> None:
 def test_clocks_that_nvidia_smi_does_not_tell_are_an_error(text: str) -> None:
     with pytest.raises(UnreadableError):
         clocks(text)
+
+
+def test_each_node_writes_a_file_of_its_own_past_its_cache_st10(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NODE_NAME", "gpu-7")
+    asked: list[tuple[str, ...]] = []
+
+    def dd(*words: str) -> str:
+        asked.append(words)
+        return "2147483648 bytes (2.1 GB, 2.0 GiB) copied, 1 s, 2.1 GB/s"
+
+    rates = {"write_gb_per_s": None, "read_gb_per_s": None}
+    assert storage({"storage": {"directory": "/files", "mib": 2048, **rates}}, dd).state == "pass"
+    (wrote, got) = asked
+    assert {"of=/files/gpu-7", "oflag=direct", "conv=fsync"} <= set(wrote)
+    assert {"if=/files/gpu-7", "iflag=direct"} <= set(got)
 
 
 def test_the_worst_line_counts_and_no_line_is_a_failure() -> None:

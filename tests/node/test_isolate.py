@@ -112,6 +112,7 @@ class Site:
 
 
 def test_a_node_that_an_alert_names_is_cordoned_and_says_why() -> None:
+    """DC07: by the script and nothing of DCGM's."""
     site = Site()
     assert site.after(0, "gpu-1") == ["gpu-1"]
     kept = site.server.nodes["gpu-1"]["metadata"]["annotations"]
@@ -142,6 +143,7 @@ def test_an_alert_that_comes_again_begins_the_wait_anew() -> None:
 
 
 def test_a_node_that_is_not_ready_does_not_come_back() -> None:
+    """DC05: one that nobody reaches is Unknown."""
     site = Site()
     site.after(0, "gpu-1")
     site.server.nodes["gpu-1"]["status"]["conditions"][0]["status"] = "Unknown"
@@ -193,12 +195,13 @@ def test_what_a_person_cordoned_is_left_to_them() -> None:
 
 
 def test_a_node_that_changed_meanwhile_waits_for_the_next_look() -> None:
+    """DC05: and the nodes after it do not."""
     site = Site()
     site.server.conflicts.add("gpu-1")
-    assert site.after(0, "gpu-1") == []
-    assert site.server.events == []
+    assert site.after(0, "gpu-1", "gpu-3") == ["gpu-3"]
+    assert [each["involvedObject"]["name"] for each in site.server.events] == ["gpu-3"]
     site.server.conflicts.clear()
-    assert site.after(30, "gpu-1") == ["gpu-1"]
+    assert site.after(30, "gpu-1", "gpu-3") == ["gpu-1", "gpu-3"]
 
 
 def test_nodes_of_other_pools_are_not_its_own() -> None:

@@ -116,6 +116,7 @@ def tags(version: dict[str, Any]) -> dict[str, str]:
 
 
 def test_documents_become_a_registered_model_that_says_where_it_is_from_r06(line: Line) -> None:
+    """PF01: by calls that MLflow's own server answers."""
     code, said = line.run()
     assert code == 0, said
     version = champion(line)

@@ -176,6 +176,7 @@ def test_a_card_that_is_slow_with_one_of_several_is_not_blamed(root: Path) -> No
 
 
 def test_below_what_is_right_and_late_ones_warn(root: Path) -> None:
+    """FB19: by the plan's line, which is about 95 % of the rate."""
     weak = judged({("n1", "mlx5_0"): at("370")}, root)
     assert weak is not None
     assert (weak.state, "370 Gb/s, not 385 with n1" in weak.why) == ("warn", True)
@@ -316,7 +317,9 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_two_nodes_measure_both_ways_on_each_card(programs: Path, monkeypatch: pytest.MonkeyPatch, root: Path) -> None:
-    """Both ends run the same program, sizes are bytes (FB18). They are threads here, and ports tell the cards apart."""
+    """Both ends run the same program, sizes are bytes (FB18), and latency is a program's own (FB17). They are threads
+    here, and ports tell the cards apart.
+    """
     monkeypatch.setattr("socket.gethostbyname", lambda _: "127.0.0.1")
     monkeypatch.setenv("NODE_NAME", "node")
     monkeypatch.setenv("NCCL_IB_GID_INDEX", "3")

@@ -67,6 +67,7 @@ def told(seen: Seen) -> dict[str, str]:
 
 
 def test_who_has_no_session_is_sent_to_the_issuer(site: Site) -> None:
+    """PF05: by OpenID Connect, with the real proxy."""
     seen = site.browser().ask(page("grafana", "/d/gpu"))
     place, _, query = seen.location.partition("?")
     asked = {name: each[0] for name, each in parse_qs(query).items()}

@@ -106,7 +106,7 @@ CASES: dict[str, tuple[Callable[[Machine], None], set[str], str]] = {
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("script", ["prolog", "epilog", "health"])
 def test_what_is_wrong_is_said_by_who_looks_at_it(machine: Machine, name: str, script: str) -> None:
-    """U05, U06, DC09, SL17: a prolog fails, which drains; the others drain by name and with their sentence."""
+    """U05, U06, DC07, DC08, DC09, SL17: a prolog fails, which drains; the others drain by name and sentence."""
     break_it, by, sentence = CASES[name]
     break_it(machine)
     done = machine.run(f"{script}.sh")
@@ -145,6 +145,7 @@ def test_an_application_error_and_a_warning_drain_nobody(machine: Machine) -> No
 
 
 def test_dcgm_is_told_what_to_watch_once(machine: Machine) -> None:
+    """DC01: by dcgmi on the node itself."""
     machine.run("health.sh")
     assert (machine.told / f"watched-{NODE}").exists()
 
@@ -161,6 +162,7 @@ def test_an_epilog_takes_the_jobs_own_files_and_no_others(machine: Machine) -> N
 
 
 def test_shellcheck_finds_nothing() -> None:
+    """DC08."""
     source = Path(__file__).resolve().parents[2] / "node" / "slurm"
     found = [str(path) for path in sorted(source.glob("*.sh"))]
     try:

@@ -77,6 +77,8 @@ def test_addresses_are_those_of_the_inventory() -> None:
         ("SL10", "Sockets=2 CoresPerSocket=64 ThreadsPerCore=2"),
         ("SL11", "DefMemPerGPU=186856"),
         ("SL20", "AccountingStorageType=accounting_storage/slurmdbd"),
+        ("DC04", "HealthCheckProgram=/etc/slurm/gpucluster/health.sh"),
+        ("DC06", "HealthCheckInterval=300"),
     ],
 )
 def test_it_says_what_is_right(correction: str, right: str) -> None:

@@ -149,6 +149,7 @@ def test_a_failure_is_queued_again_until_it_has_been_so_often(tmp_path: Path) ->
 
 NCCL = """\
 #!/bin/bash
+echo "$*" >>"$TOLD/srun.words"
 for word in "$@"; do case "$word" in --nodelist=*) names=${{word#*=}} ;; *_perf) program=$word ;; esac; done
 echo "# Out of bounds values : {wrong} OK"
 case "$names" in
@@ -176,6 +177,7 @@ def test_a_slow_machine_is_named_and_fails_the_script(
 
 
 def test_every_machine_and_every_pair_is_measured_once(tmp_path: Path) -> None:
+    """NC16."""
     text = files("slurm-8n", *as_shipped("slurm-8n"))["jobs/nccl-training.sbatch"]
     done = run_script(text, tmp_path, NCCL.format(slow="450", wrong=0))
     alone = [line for line in done.stdout.splitlines() if " all_reduce_perf 16 GiB " in line]
@@ -187,6 +189,11 @@ def test_every_machine_and_every_pair_is_measured_once(tmp_path: Path) -> None:
         "training-2,training-3",
         "training-3",
     ]
+    for line in (tmp_path / "srun.words").read_text(encoding="utf-8").splitlines():
+        words = dict(word.partition("=")[::2] for word in line.split())
+        assert (words["--ntasks-per-node"], words["--mpi"]) == ("8", "pmix"), "NC16: a rank for each GPU"
+        assert int(words["--ntasks"]) == 8 * int(words["--nodes"])
+        assert " -g 1 " in line
     assert "recorded all_reduce_perf 1 GiB training-0: 450.5 GB/s (warn below -, fail below -)" in done.stdout
 
 

@@ -200,6 +200,7 @@ def test_spot_pools_are_bought_as_spot() -> None:
 
 @pytest.mark.parametrize("stack", ["dev", "prod"])
 def test_images_carry_driver_and_toolkit_where_there_are_gpus(stack: str) -> None:
+    """PW17: of Amazon Linux 2023."""
     types = {each.name: each.inputs["amiType"] for each in graph_of(stack).of_type("NodeGroup")}
     assert types == {
         "pool-system-nodes": "AL2023_x86_64_STANDARD",

@@ -28,6 +28,7 @@ def trial() -> dict[str, Any]:
 
 
 def test_a_trial_is_the_runs_own_job_but_for_what_the_experiment_says_r02() -> None:
+    """DC12: a trial that fails is begun again by its own job alone."""
     found = deployed("fake")
     run, mine = found.spec("run-small-job"), trial()
     assert mine["runPolicy"]["schedulingPolicy"] == {
@@ -74,6 +75,7 @@ def test_the_collector_has_room_beside_the_first_rank_r02() -> None:
 
 
 def test_katib_is_told_what_the_stack_file_says_r01_r05() -> None:
+    """DC12: how many trials may fail is no number of retries."""
     found = spec()
     assert found["objective"] == {
         "type": "maximize",

@@ -7,6 +7,7 @@ import arguments
 
 from components.training.gate_pods import gate_files
 from components.training.trainer import trainer_files
+from planner.communication.thresholds import GIB
 from tests.graph.stackfiles import run_program, stack_config
 from tests.planner.stacks import planned_metal
 
@@ -14,13 +15,22 @@ GATES = {"minutes": 30}
 
 
 def test_the_script_is_told_the_lines_of_the_plan() -> None:
+    """NC15: whatever the cards are; nobody else writes a line."""
     config = stack_config("metal")
     graph = run_program(
         {**config, "gpucluster:training": {**config["gpucluster:training"], "gates": GATES}}, stack="metal"
     )
-    pairs = planned_metal({"training.gates": GATES}).measured["training"].pairs
+    plan = planned_metal({"training.gates": GATES})
+    pairs = plan.measured["training"].pairs
     told: dict[str, Any] = json.loads(graph.one("gate-training-plan").inputs["data"]["plan.json"])
     assert told["links"] == 18
+    lines = {
+        (each.test.replace("-", "_"), each.nodes, each.size_gib * GIB): (each.threshold.warn, each.threshold.fail)
+        for each in plan.gates["training"]
+        if each.size_gib
+    }
+    found = {(each["operation"], each["nodes"], each["bytes"]): (each["warn"], each["fail"]) for each in told["tests"]}
+    assert found == lines
     assert told["pairs"] == {
         "program": "ib_write_bw",
         "warn": 385,

@@ -60,6 +60,7 @@ def test_nothing_of_it_is_there_unless_the_stack_file_asks() -> None:
 
 
 def test_a_service_that_is_not_public_has_neither_route_nor_certificate() -> None:
+    """IN07."""
     found = graph(public=False)
     assert found.of_type("HTTPRoute") == found.of_type("Middleware") == []
     assert [each.name for each in found.of_type("Certificate")] == ["issuer-root"]
@@ -67,6 +68,7 @@ def test_a_service_that_is_not_public_has_neither_route_nor_certificate() -> Non
 
 
 def test_a_hostname_has_a_listener_with_its_own_certificate() -> None:
+    """IN07: callers come by the Gateway API, over TLS."""
     found = graph()
     plain, secure = spec(found, "gateway-gateway")["listeners"]
     assert (plain["port"], plain["protocol"], secure["port"], secure["protocol"]) == (8000, "HTTP", 8443, "HTTPS")

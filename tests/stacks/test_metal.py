@@ -29,6 +29,7 @@ from tests.graph.harness import Recorded
 from tests.graph.schema_kubernetes import problems
 from tests.graph.stackfiles import ROOT, graph_of, run_program, stack_config
 from tests.graph.test_charts import vendor_values
+from tests.stacks.test_order import after
 
 KEY = "clusterKey-secret-for-tests-long-enough"
 VARIABLE = re.compile(r"^GPUCLUSTER_([A-Z_]+)=", re.MULTILINE)
@@ -357,6 +358,14 @@ def test_policies_of_pods_mean_the_nodes_too() -> None:
     assert values["policyCIDRMatchMode"] == ["nodes"]
     assert values["k8sServiceHost"] == "10.20.3.250"
     assert values["ipam"]["operator"]["clusterPoolIPv4PodCIDRList"] == ["10.244.0.0/16"]
+
+
+def test_nodes_are_there_after_their_runtime_and_cilium_kj28() -> None:
+    graph = metal()
+    for pool in ("system", "training"):
+        assert graph.one("cilium-release").urn in after(graph, graph.one(f"pool-{pool}-nodes").urn)
+    called = machines(graph)["dgx-01"].inputs["stdin"].rstrip().rpartition("\n")[2].split()
+    assert called.index("containerd") < called.index("kubelet") < called.index("join")
 
 
 def test_management_controllers_are_out_of_the_pods_reach() -> None:

@@ -1,6 +1,7 @@
 """Ports of the fabric that pods get for themselves: what operators are told, and what runs ask for, in each mode."""
 
 import json
+import re
 from copy import deepcopy
 from functools import cache
 from typing import Any
@@ -91,6 +92,7 @@ def test_shared_cards_are_as_they_were() -> None:
 
 @every_mode
 def test_the_policy_has_what_attaches_pods_and_no_shared_cards(mode: str) -> None:
+    """NW04: Multus among it, all of one release."""
     spec = policy(mode).inputs["spec"]
     assert set(spec["secondaryNetwork"]) == {"multus", "cniPlugins"}
     assert "nvIpam" in spec
@@ -101,6 +103,7 @@ def test_the_policy_has_what_attaches_pods_and_no_shared_cards(mode: str) -> Non
         if part
     }
     assert images <= set(OWN_PORT_OPERANDS)
+    assert all(re.search(r":network-operator-v\d+\.\d+\.\d+$", each) for each in images)
     assert graph(mode).one("cilium-release").inputs["values"]["cni"] == {"exclusive": False}
 
 

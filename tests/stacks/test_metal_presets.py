@@ -206,7 +206,7 @@ def test_gpus_are_held_at_the_clock_and_the_power_of_their_pool() -> None:
 
 
 def test_drivers_in_containers_are_replaced_by_people() -> None:
-    """K08, L05: the operators bring GPUs' and cards' drivers, and end no run to bring another version."""
+    """K08, L05, KJ33: operators bring GPUs' and cards' drivers, and end no run to bring another version."""
     own = {**inventory("mid"), "driver": "container", "gds": True}
     graph = run_program(config("mid", **{"gpucluster:inventory": own}), stack="mine")
     values = graph.one("gpu-operator-release").inputs["values"]

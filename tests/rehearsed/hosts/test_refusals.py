@@ -84,6 +84,7 @@ CASES: list[tuple[str, dict[str, Any], Mapping[str, str | None], str]] = [
 def test_refused(
     hall: Hall, rack: Rack, concern: str, facts: dict[str, Any], variables: Mapping[str, str | None], words: str
 ) -> None:
+    """PW17: a host of another distribution is one of them."""
     host = rack(**facts)
     given = {name: value for name, value in variables.items() if value is not None}
     unset = [name for name, value in variables.items() if value is None]
