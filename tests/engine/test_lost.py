@@ -19,6 +19,13 @@ pytestmark = pytest.mark.engine
 CLUSTER, RUN = "gpucluster-dev", "pytorchjob training/llama-3-8b-sft"
 
 
+@pytest.fixture
+def whole(survivor: Survivor) -> Survivor:
+    survivor.converge()
+    survivor.whole = False
+    return survivor
+
+
 def mended(survivor: Survivor) -> None:
     """As a person is told to do it."""
     shown = survivor.command("refresh")
@@ -46,23 +53,31 @@ def keys(site: Rehearsed) -> list[str]:
     return [each.name for each in objects if (each.kind, each.namespace) == ("Secret", "inference")]
 
 
-def test_15_16_17_each_thing_that_was_deleted_is_missed_by_name(survivor: Survivor) -> None:
-    """A Secret, a node group, a file system, and the namespace of a gang."""
-    survivor.converge()
-    survivor.whole = False
-    site, (secret, *_) = survivor.site, keys(survivor.site)
-    eks, fsx = site.aws("eks"), site.aws("fsx")
-    (system,) = [each["FileSystemId"] for each in fsx.describe_file_systems()["FileSystems"]]
-    site.kubectl("-n", "inference", "delete", "secret", secret)
-    site.kubectl("delete", "namespace", "training", "--wait=true", "--timeout=120s")
+def test_15_a_secret_is_missed_by_name(whole: Survivor) -> None:
+    name = keys(whole.site)[0]
+    whole.site.kubectl("-n", "inference", "delete", "secret", name)
+    complaint(whole, f"secret inference/{name}")
+    mended(whole)
+    assert whole.site.kube.get("v1", "Secret", name, "inference") is not None
+
+
+@pytest.mark.scale
+def test_16_a_node_group_is_missed_by_name(whole: Survivor) -> None:
+    eks = whole.site.aws("eks")
     eks.delete_nodegroup(clusterName=CLUSTER, nodegroupName="training")
+    until(lambda: "training" not in eks.list_nodegroups(clusterName=CLUSTER)["nodegroups"], "the group to be gone")
+    complaint(whole, rf"nodegroup {CLUSTER}/training \(pool-training-nodes\)")
+    mended(whole)
+    assert "training" in eks.list_nodegroups(clusterName=CLUSTER)["nodegroups"]
+
+
+@pytest.mark.scale
+def test_17_a_file_system_and_a_namespace_with_its_gang_are_missed_by_name(whole: Survivor) -> None:
+    fsx = whole.site.aws("fsx")
+    (system,) = [each["FileSystemId"] for each in fsx.describe_file_systems()["FileSystems"]]
+    whole.site.kubectl("delete", "namespace", "training", "--wait=true", "--timeout=120s")
     fsx.delete_file_system(FileSystemId=system)
     until(lambda: not fsx.describe_file_systems()["FileSystems"], "the file system to be gone")
-    until(lambda: "training" not in eks.list_nodegroups(clusterName=CLUSTER)["nodegroups"], "the group to be gone")
-    group = rf"nodegroup {CLUSTER}/training \(pool-training-nodes\)"
-    complaint(survivor, f"secret inference/{secret}", group, f"file system {system}", "namespace training", RUN)
-    mended(survivor)
-    assert site.settled().gangs[0].running == 2
-    assert secret in keys(site)
-    assert site.kube.get("v1", "Secret", secret, "inference") is not None
-    assert "training" in eks.list_nodegroups(clusterName=CLUSTER)["nodegroups"]
+    complaint(whole, f"file system {system}", "namespace training", RUN)
+    mended(whole)
+    assert whole.site.settled().gangs[0].running == 2
