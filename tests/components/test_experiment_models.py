@@ -72,6 +72,7 @@ def theirs(trial: dict[str, Any]) -> Any:
             primary_pod_labels={"training.kubeflow.org/job-role": "master"},
             success_condition=GJSON.format("Succeeded"),
             failure_condition=GJSON.format("Failed"),
+            retain=True,
             trial_parameters=[
                 told(name="trial", reference="${trialSpec.Name}"),
                 *(told(name=name, reference=name) for name in names),

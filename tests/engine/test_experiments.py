@@ -104,7 +104,7 @@ def test_the_webhooks_fill_nothing_in_r02(tuned: Rehearsed) -> None:
 
 
 def test_trials_that_fail_end_their_experiment_r02(tuned: Rehearsed) -> None:
-    """Each learning rate is so high that the loss is no number."""
+    """DC12: each learning rate is so high that the loss is no number."""
     assert ended(tuned, "too-high")["Failed"] == "ExperimentFailed"
     status = experiment(tuned, "too-high")["status"]
     assert status["trialsFailed"] == 2
