@@ -8,7 +8,7 @@ import pulumi_kubernetes as k8s
 
 from components._base import Component
 from components.platform.confinement import confined
-from components.platform.servers import DATABASE_USER, data_claim, database, service_of
+from components.platform.servers import DATABASE_USER, data_claim, database, password_of, password_secret, service_of
 
 PORT, KEY = 3306, "MYSQL_ROOT_PASSWORD"
 _DIRECTORY = "/var/lib/mysql"
@@ -33,26 +33,13 @@ class MysqlArgs:
     options: Sequence[str] = ()
 
 
-def password_of(variable: str, secret: k8s.core.v1.Secret) -> k8s.core.v1.EnvVarArgs:
-    """The password as a variable of a container."""
-    core = k8s.core.v1
-    reference = core.SecretKeySelectorArgs(name=secret.metadata.name.apply(str), key=KEY)
-    return core.EnvVarArgs(name=variable, value_from=core.EnvVarSourceArgs(secret_key_ref=reference))
-
-
-def mysql(owner: Component, args: MysqlArgs) -> tuple[k8s.core.v1.Secret, k8s.core.v1.Service]:
-    """Register the server as children of `owner`: the Secret with its password, and its Service, which comes after it.
+def mysql(owner: Component, args: MysqlArgs) -> tuple[pulumi.Output[str], k8s.core.v1.Service]:
+    """Register the server as children of `owner`: the name of the Secret with its password, and its Service, which
+    comes after it.
 
     Its volume goes with it.
     """
-    core, meta = k8s.core.v1, k8s.meta.v1
-    secret = core.Secret(
-        owner.named("password"),
-        core.SecretInitArgs(
-            metadata=meta.ObjectMetaArgs(name=args.secret, namespace=args.namespace), string_data={KEY: args.password}
-        ),
-        owner.child(),
-    )
+    secret = password_secret(owner, args.secret, args.namespace, KEY, args.password)
     volume = data_claim(args.storage_class, args.gib)
     server = database(
         owner, "mysql", args.name, args.namespace, args.labels, _container(args, secret), volume, kept=False
@@ -60,7 +47,7 @@ def mysql(owner: Component, args: MysqlArgs) -> tuple[k8s.core.v1.Secret, k8s.co
     return secret, service_of(owner, "service", args.name, args.namespace, args.labels, (args.port, PORT), server)
 
 
-def _container(args: MysqlArgs, secret: k8s.core.v1.Secret) -> k8s.core.v1.ContainerArgs:
+def _container(args: MysqlArgs, secret: pulumi.Output[str]) -> k8s.core.v1.ContainerArgs:
     core = k8s.core.v1
     # On TCP: while it makes its files MySQL answers on its socket alone. A refused user is an answer, too.
     asked = core.ExecActionArgs(command=["mysqladmin", "ping", "--host=127.0.0.1"])
@@ -69,7 +56,7 @@ def _container(args: MysqlArgs, secret: k8s.core.v1.Secret) -> k8s.core.v1.Conta
         name=args.name,
         image=args.image,
         args=["--datadir", f"{_DIRECTORY}/datadir", *args.options],
-        env=[password_of(KEY, secret)],
+        env=[password_of(KEY, secret, KEY)],
         ports=[core.ContainerPortArgs(name=args.port, container_port=PORT)],
         termination_message_policy="FallbackToLogsOnError",
         readiness_probe=ping,

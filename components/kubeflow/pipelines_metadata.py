@@ -10,8 +10,9 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
-from components.kubeflow.mysql import password_of
+from components.kubeflow.mysql import KEY
 from components.kubeflow.pipelines_pods import Program, found, running, variables
+from components.platform.servers import password_of
 
 METADATA = {"component": "metadata-grpc-server"}
 ENVOY = {"component": "metadata-envoy"}
@@ -30,7 +31,7 @@ class MetadataArgs:
     envoy_image: str
     host: str
     port: int
-    password: k8s.core.v1.Secret
+    password: pulumi.Input[str]
     database: pulumi.Resource
     millicores: int
     memory_mib: int
@@ -125,7 +126,7 @@ class Metadata(Component):
                         "MYSQL_PORT": str(args.port),
                     }
                 ),
-                password_of("DBCONFIG_PASSWORD", args.password),
+                password_of("DBCONFIG_PASSWORD", args.password, KEY),
             ],
             ports={"grpc-api": METADATA_PORT},
             probes={"liveness": listens, "readiness": listens},

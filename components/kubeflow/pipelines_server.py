@@ -15,11 +15,12 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
-from components.kubeflow.mysql import password_of
+from components.kubeflow.mysql import KEY
 from components.kubeflow.pipelines_pods import Program, asked, found, own_namespace, running, variables
 from components.kubeflow.pipelines_rbac import LAUNCHER, SERVER, PipelinesAccount, server_rules
 from components.platform.copying import ClientValue, StoreAddress
 from components.platform.rights import AccountArgs
+from components.platform.servers import password_of
 
 LABELS = {"app": "ml-pipeline"}
 HTTP_PORT, GRPC_PORT = 8888, 8887
@@ -67,7 +68,7 @@ class ServerArgs:
     images: Mapping[str, str]
     host: str
     port: int
-    password: k8s.core.v1.Secret
+    password: pulumi.Input[str]
     store: Store
     granted: pulumi.Input[str]
     after: list[pulumi.Resource]
@@ -178,4 +179,4 @@ def _database(args: ServerArgs) -> list[k8s.core.v1.EnvVarArgs]:
         "DBCONFIG_MYSQLCONFIG_PORT": str(args.port),
         "DBCONFIG_MYSQLCONFIG_USER": "root",
     }
-    return [*variables(plain), password_of("DBCONFIG_MYSQLCONFIG_PASSWORD", args.password)]
+    return [*variables(plain), password_of("DBCONFIG_MYSQLCONFIG_PASSWORD", args.password, KEY)]

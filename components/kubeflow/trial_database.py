@@ -11,8 +11,8 @@ import pulumi_kubernetes as k8s
 
 from components._base import Component
 from components.platform.confinement import confined
-from components.platform.postgresql import PORT, PostgresArgs, password_of, postgres
-from components.platform.servers import service_of
+from components.platform.postgresql import KEY, PORT, PostgresArgs, postgres
+from components.platform.servers import password_of, service_of
 
 COMPONENT = "katib.kubeflow.org/component"
 DATABASE, MANAGER = {COMPONENT: "postgres"}, {COMPONENT: "db-manager"}
@@ -82,7 +82,7 @@ class TrialDatabase(Component):
             name=MANAGER_NAME,
             image=self._args.manager_image,
             command=["./katib-db-manager"],
-            env=[core.EnvVarArgs(name="DB_NAME", value="postgres"), password_of("DB_PASSWORD", secret)],
+            env=[core.EnvVarArgs(name="DB_NAME", value="postgres"), password_of("DB_PASSWORD", secret, KEY)],
             ports=[core.ContainerPortArgs(name="api", container_port=MANAGER_PORT)],
             termination_message_policy="FallbackToLogsOnError",
             readiness_probe=healthy(10),

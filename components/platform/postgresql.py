@@ -8,7 +8,7 @@ import pulumi_kubernetes as k8s
 
 from components._base import Component
 from components.platform.confinement import confined
-from components.platform.servers import DATABASE_USER, data_claim, database, service_of
+from components.platform.servers import DATABASE_USER, data_claim, database, password_of, password_secret, service_of
 
 PORT, KEY = 5432, "password"
 _DIRECTORY = "/var/lib/postgresql/data"
@@ -37,26 +37,9 @@ class PostgresArgs:
     kept: bool
 
 
-def password_of(variable: str, secret: pulumi.Input[str]) -> k8s.core.v1.EnvVarArgs:
-    """The password in a Secret as a variable of a container."""
-    core = k8s.core.v1
-    return core.EnvVarArgs(
-        name=variable,
-        value_from=core.EnvVarSourceArgs(secret_key_ref=core.SecretKeySelectorArgs(name=secret, key=KEY)),
-    )
-
-
 def postgres(owner: Component, args: PostgresArgs) -> tuple[pulumi.Output[str], k8s.core.v1.Service]:
     """Register the server as children of `owner`: its Secret's name, and its Service, which comes after it."""
-    core, meta = k8s.core.v1, k8s.meta.v1
-    kept = core.Secret(
-        owner.named("password"),
-        core.SecretInitArgs(
-            metadata=meta.ObjectMetaArgs(name=args.secret, namespace=args.namespace), string_data={KEY: args.password}
-        ),
-        owner.child(),
-    )
-    secret = kept.metadata.name.apply(str)
+    secret = password_secret(owner, args.secret, args.namespace, KEY, args.password)
     volume, container = data_claim(args.storage_class, args.gib), _container(args, secret)
     server = database(owner, "server", args.name, args.namespace, args.labels, container, volume, kept=args.kept)
     return secret, service_of(owner, "service", args.name, args.namespace, args.labels, (args.port, PORT), server)
@@ -82,7 +65,7 @@ def _container(args: PostgresArgs, secret: pulumi.Output[str]) -> k8s.core.v1.Co
             # The image makes its files in an empty directory alone, and a new volume has lost+found.
             core.EnvVarArgs(name="PGDATA", value=f"{_DIRECTORY}/pgdata"),
             core.EnvVarArgs(name="POSTGRES_DB", value=args.user),
-            password_of("POSTGRES_PASSWORD", secret),
+            password_of("POSTGRES_PASSWORD", secret, KEY),
             core.EnvVarArgs(name="POSTGRES_USER", value=args.user),
         ],
         ports=[core.ContainerPortArgs(name="postgres", container_port=PORT)],

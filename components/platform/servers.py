@@ -1,4 +1,5 @@
-"""What servers of one pod share: the Service by which they are found, and a database with the claim of its volume."""
+"""What servers of one pod share: the Service by which they are found, and a database with its volume's claim and
+its password."""
 
 from collections.abc import Mapping
 
@@ -93,3 +94,24 @@ def data_claim(storage_class: pulumi.Input[str], gib: int) -> k8s.core.v1.Persis
             resources=core.VolumeResourceRequirementsArgs(requests={"storage": f"{gib}Gi"}),
         ),
     )
+
+
+def password_secret(
+    owner: Component, name: str, namespace: pulumi.Input[str], key: str, password: pulumi.Input[str]
+) -> pulumi.Output[str]:
+    """Register the Secret `name` with a password below `key` as a child of `owner`: its name, once it exists."""
+    secret = k8s.core.v1.Secret(
+        owner.named("password"),
+        k8s.core.v1.SecretInitArgs(
+            metadata=k8s.meta.v1.ObjectMetaArgs(name=name, namespace=namespace), string_data={key: password}
+        ),
+        owner.child(),
+    )
+    return secret.metadata.name.apply(str)
+
+
+def password_of(variable: str, secret: pulumi.Input[str], key: str) -> k8s.core.v1.EnvVarArgs:
+    """The password below `key` of a Secret as a variable of a container."""
+    core = k8s.core.v1
+    reference = core.SecretKeySelectorArgs(name=secret, key=key)
+    return core.EnvVarArgs(name=variable, value_from=core.EnvVarSourceArgs(secret_key_ref=reference))

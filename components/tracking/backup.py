@@ -10,8 +10,8 @@ from components.platform.accounts import service_account
 from components.platform.confinement import confined
 from components.platform.copying import Copier, copying_container
 from components.platform.jobs import repeated_job
-from components.platform.postgresql import PORT, password_of
-from components.platform.servers import DATABASE_USER
+from components.platform.postgresql import KEY, PORT
+from components.platform.servers import DATABASE_USER, password_of
 from components.tracking.database import HOST, NAME, USER
 from components.training.backup import schedule
 
@@ -58,7 +58,7 @@ class TrackingBackup(Component):
             name="dump",
             image=args.image,
             command=["sh", "-c", DUMPING],
-            env=[password_of("PGPASSWORD", args.password)],
+            env=[password_of("PGPASSWORD", args.password, KEY)],
             termination_message_policy="FallbackToLogsOnError",
             resources=core.ResourceRequirementsArgs(
                 requests={"cpu": "250m", "memory": "256Mi"}, limits={"memory": "1Gi"}

@@ -13,9 +13,9 @@ from components._base import Component
 from components.platform.accounts import service_account
 from components.platform.confinement import confined
 from components.platform.copying import ClientValue
+from components.platform.postgresql import KEY
 from components.platform.postgresql import PORT as DATABASE_PORT
-from components.platform.postgresql import password_of
-from components.platform.servers import service_of
+from components.platform.servers import password_of, service_of
 from components.tracking.database import HOST, NAME, ROLE_KEY, USER
 
 SERVER = {ROLE_KEY: "server"}
@@ -150,7 +150,7 @@ def _environment(args: MlflowArgs) -> list[k8s.core.v1.EnvVarArgs]:
     return [
         *found,
         *(core.EnvVarArgs(name=name, value=value) for name, value in own.items()),
-        password_of("PGPASSWORD", args.password),
+        password_of("PGPASSWORD", args.password, KEY),
     ]
 
 

@@ -180,7 +180,8 @@ def exclusive_cpus_few(draft: Draft) -> Iterable[Observation]:
     "KJ33 I04",
     each=known_pools,
     formula="no AL2023 GPU pool, GPU type of Arm, storage.lustre.efa in training, mirror with a login: if bottlerocket",
-    source='EKS user guide, "EKS Bottlerocket NVIDIA AMIs"; FSx for Lustre user guide, "Configuring EFA clients"',
+    source='EKS user guide, "Use EKS-optimized accelerated AMIs for GPU instances"; FSx for Lustre user guide, '
+    '"Configuring EFA clients"',
 )
 def bottlerocket_lacks(draft: AwsDraft, _: AwsPool, plan: AwsPoolPlan) -> Iterable[Observation]:
     """Bottlerocket takes no script and has a device plugin; the operator's is on, or off, for all nodes with GPUs."""
@@ -195,7 +196,7 @@ def bottlerocket_lacks(draft: AwsDraft, _: AwsPool, plan: AwsPoolPlan) -> Iterab
         ),
         (
             plan.gpus_per_node and plan.instance.architecture is Architecture.ARM64,
-            f"EKS has no Bottlerocket with NVIDIA's driver for {plan.instance.type}, whose processor is Arm's",
+            f"EKS' Bottlerocket with NVIDIA's driver does not boot {plan.instance.type}: on Arm it is for G5g alone",
             "remove amiFamily",
         ),
         (

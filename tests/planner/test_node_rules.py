@@ -37,7 +37,10 @@ def told(plan: AwsPlan, rule: str) -> list[str]:
     [
         ({}, "inference needs the GPU Operator's device plugin, which would run beside Bottlerocket's own"),
         ({"pools.2.amiFamily": "bottlerocket"}, None),
-        ({"pools.1.instanceType": "p6e-gb200.36xlarge"}, "no Bottlerocket with NVIDIA's driver for p6e-gb200.36xlarge"),
+        (
+            {"pools.1.instanceType": "p6e-gb200.36xlarge"},
+            "does not boot p6e-gb200.36xlarge: on Arm it is for G5g alone",
+        ),
         ({"storage.lustre": EFA_LUSTRE}, "FSx' client over EFA is published for Amazon Linux, Red Hat and Ubuntu"),
         ({"supply": LOGIN}, "nodes sign in at the mirror by a script, and Bottlerocket runs none"),
     ],

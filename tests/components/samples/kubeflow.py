@@ -59,8 +59,9 @@ def pipelines_args(store: Store | None = None) -> PipelinesArgs:
     )
 
 
-def _password() -> k8s.core.v1.Secret:
-    return k8s.core.v1.Secret("password", metadata=k8s.meta.v1.ObjectMetaArgs(name="mysql-secret"))
+def _password() -> pulumi.Output[str]:
+    secret = k8s.core.v1.Secret("password", metadata=k8s.meta.v1.ObjectMetaArgs(name="mysql-secret"))
+    return secret.metadata.name.apply(str)
 
 
 def pipelines_server(opts: pulumi.ResourceOptions | None) -> Server:

@@ -117,7 +117,7 @@ PROGRAMS = [
     Program(FIT, (of_class("class", RWO),)),
     Program(SAVED, (READ_ONLY, claim(), saving("--output_dir=/saves/1")), "to /saves/1, which is mounted read-only"),
     Program(SAVED, (volume(mountOptions=["ro"]), claim(), saving("--save", "/saves")), "which is mounted read-only"),
-    Program(SAVED, (volume(), claim(), saving("--save=/work/saves")), "to /work/saves, which is gone with the pod"),
+    Program(SAVED, (volume(), claim(), saving("--save=/tmp/saves")), "to /tmp/saves, which is gone with the pod"),
     Program(SAVED, (volume(mountOptions=["flock"]), claim(), saving("--save=/saves"))),
     Program(SAVED, (READ_ONLY, claim(), saving("--data=/saves"))),
     Program(SAVED, (READ_ONLY, claim(), saving(trace="/saves/trace-")), "to /saves/trace-, which is mounted read-only"),
