@@ -63,6 +63,8 @@ RULES_S = 30
 """Evaluation interval of rules that name none."""
 VLLM_S = 15
 """The servers' own, as the autoscaler acts on them."""
+OWN_INTERVAL = frozenset({"vllm", "rules"})
+"""What another scrapeSeconds leaves as often as before."""
 
 
 @dataclass(frozen=True, kw_only=True)

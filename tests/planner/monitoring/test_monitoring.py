@@ -129,6 +129,15 @@ def test_a_storm_of_samples_is_refused_with_an_interval_that_is_none_x10() -> No
     assert findings("metrics-storm", changes={**storm, "monitoring": {"scrapeSeconds": slower}}) == []
 
 
+def test_a_longer_interval_is_named_for_what_keeps_its_own_too_x10() -> None:
+    """Rules are evaluated every 30 s whatever scrapeSeconds says: what they add leaves less for the exporters."""
+    storm = {"pools.1.count": 1200, "monitoring": {"scrapeSeconds": 30}}
+    (found,) = findings("metrics-storm", changes=storm)
+    slower = int(found.remedy.removeprefix("set scrapeSeconds to "))
+    assert findings("metrics-storm", changes={**storm, "monitoring": {"scrapeSeconds": slower}}) == []
+    assert findings("metrics-storm", changes={**storm, "monitoring": {"scrapeSeconds": slower - 10}}) != []
+
+
 def test_more_than_the_longest_interval_helps_is_another_cluster_x10() -> None:
     storm = {"pools.1.count": 2500, "monitoring": {"scrapeSeconds": 120}}
     (found,) = findings("metrics-storm", changes=storm)
