@@ -102,8 +102,8 @@ def metrics_storm(draft: Draft) -> Iterable[Observation]:
 def _slower(exporters: Iterable[ExporterPlan]) -> int | None:
     """The interval, in tens of seconds, at which one Prometheus takes them all; None where no interval is long enough.
 
-    Alert rules and vLLM's servers keep their own. Of 4 million exporters' series and 1 million of rules, all every 30 s,
-    60 s make 100,000 samples/s; 50 s, in proportion to the whole, would still make 113,333.
+    Alert rules and vLLM's servers keep their own. Of 4 million exporters' series and 1 million of rules, every 30 s,
+    60 s make 100,000 samples/s; 50 s, in proportion to all of it, would still make 113,333.
     """
     stay = sum(each.samples_per_s for each in exporters if each.name in OWN_INTERVAL)
     stretch = sum(each.series for each in exporters if each.name not in OWN_INTERVAL)
