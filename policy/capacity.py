@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from policy.gangs import EFA, GPU, amount, whole
+from policy.gangs import EFA, GPU, amount, metadata_of, namespace_of, quantity, spec_of, whole
 from policy.graph import Graph
 from policy.owners import chart_of
 from policy.places import of_group, tolerated
@@ -66,6 +66,7 @@ def pods_fit_their_nodes(graph: Graph) -> Iterator[Finding]:
                     pod.owner,
                     f"asks for {amount(pod, resource)} {resource} in one pod; nodes of {names} have {max(known)}",
                 )
+        yield from _beyond(pod, fitting)
         product = str((pod.spec.get("nodeSelector") or {}).get(PRODUCT) or "")
         products = [each.gpu.product if each.gpu else "no GPU" for pool in fitting for each in pool.instances]
         if (
@@ -74,6 +75,22 @@ def pods_fit_their_nodes(graph: Graph) -> Iterator[Finding]:
             and not any(re.fullmatch(rf"{re.escape(each)}{OF_SLICES}", product) for each in products)
         ):
             yield pod.owner, f"selects the GPU {product}; its nodes have {', '.join(sorted(set(products)))}"
+
+
+def _beyond(pod: Pod, fitting: list[Pool]) -> Iterator[Finding]:
+    """Processors and memory that no node of the pools has, of which the kubelet keeps a part to itself besides."""
+    known = [each for pool in fitting for each in pool.instances]
+    if not known or len(known) != sum(len(pool.types) for pool in fitting):
+        return
+    for resource, most, unit, one in (
+        ("cpu", max(each.vcpu for each in known), "processors", 1),
+        ("memory", max(each.memory_gib for each in known), "GiB of memory", 1024**3),
+    ):
+        given = [(each.get("resources") or {}).get("requests") or {} for each in pod.spec.get("containers") or []]
+        asked = sum(quantity(each.get(resource)) or 0 for each in given) / one
+        if asked > most:
+            names = ", ".join(pool.group.name for pool in fitting)
+            yield pod.owner, f"requests {asked:,.0f} {unit} in one pod; a node of {names} has {most:,}"
 
 
 @rule(
@@ -148,10 +165,15 @@ def _most(pool: Pool, *, now: bool = False) -> int:
 
 
 def _copies(graph: Graph, pod: Pod) -> int:
-    """How many pods of this kind its owner makes at a time: the number beside its template, else one."""
+    """How many pods of this kind its owner makes at a time: an autoscaler's most, or the number beside its template."""
     owner = next(each for each in graph.resources.values() if each.name == pod.owner and is_kubernetes(each))
     node: Any = owner.inputs
     copies = 1
+    for scaler in graph.of_type("HorizontalPodAutoscaler"):
+        target = spec_of(scaler).get("scaleTargetRef") or {}
+        same = (target.get("kind"), namespace_of(scaler)) == (pod.kind, pod.namespace)
+        if same and target.get("name") == metadata_of(owner).get("name"):
+            copies = whole(spec_of(scaler).get("maxReplicas"), 1)
     for step in pod.path.split("."):
         if isinstance(node, Mapping):
             copies = next((node[key] for key in COUNTS if isinstance(node.get(key), int)), copies)

@@ -128,6 +128,16 @@ OVERRIDES: tuple[tuple[tuple[str, ...], Wrong, str], ...] = (
         "numbers are old names of levels (5 is SYS); leave it out",
     ),
     (("NCCL_CROSS_NIC",), lambda value, reach: value == "1" and reach.gang > 1, "it takes traffic off its rail"),
+    (
+        ("CUDA_LAUNCH_BLOCKING",),
+        lambda value, reach: _on(value) and reach.gpus > 0,
+        "every kernel then waits for the one before it; it is for finding errors",
+    ),
+    (
+        ("NCCL_DEBUG",),
+        lambda value, reach: value.upper() == "TRACE" and reach.gang > 1,
+        "every call of every rank is then written to the log; INFO says which transport is used",
+    ),
     (("NCCL_TOPO",), lambda *_: True, "NCCL reads NCCL_TOPO_FILE"),
 )
 """(variables, when their value is wrong, what it does)"""

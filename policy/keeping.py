@@ -77,6 +77,19 @@ def protected_buckets_keep_objects(graph: Graph) -> Iterator[Finding]:
                     )
 
 
+@rule(
+    source="FSx for Lustre guide: https://docs.aws.amazon.com/fsx/latest/LustreGuide/using-backups-fsx.html: automatic "
+    "backups are kept for up to 90 days, and 0 turns them off",
+    remedy="automaticBackupRetentionDays of 1 to 90, or a final backup alone where an object store holds every file",
+)
+def protected_files_are_backed_up(graph: Graph) -> Iterator[Finding]:
+    """A protected file system for lasting data has automatic backups (Y14)."""
+    for each in graph.of_type("aws:fsx/lustreFileSystem:LustreFileSystem"):
+        lasting = str(each.inputs.get("deploymentType")).startswith("PERSISTENT")
+        if each.protect and lasting and each.inputs.get("automaticBackupRetentionDays", 0) == 0:
+            yield each.name, "holds lasting data and has no automatic backups (automaticBackupRetentionDays)"
+
+
 def _asked(each: Resource) -> Iterator[tuple[str, str]]:
     """(input, ARN of a topic) of what a budget or an anomaly subscription publishes to."""
     for key in ("notifications", "subscribers"):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from policy.gangs import metadata_of, namespace_of, quantity, spec_of
+from policy.gangs import copies, metadata_of, namespace_of, quantity, spec_of
 from policy.graph import UNKNOWN, Graph
 from policy.pods import is_kubernetes, pods
 from policy.rule import Finding, rule
@@ -65,6 +65,35 @@ def quotas_are_of_what_pods_say(graph: Graph) -> Iterator[Finding]:
             for container in pod.containers if pod.namespace == namespace_of(each) else ():
                 if silent := [key for key in keys if not _set(container, key)]:
                     yield pod.owner, f"says no {silent[0]} in {container.get('name')}, which {each.name} counts"
+
+
+@rule(
+    source="Kubernetes: https://kubernetes.io/docs/concepts/policy/resource-quotas/ (pods, count/RESOURCE, "
+    "persistentvolumeclaims, requests.storage): what exceeds it is forbidden; a controller tries again for ever",
+    remedy="raise the quota to what the program puts into the namespace, or give it a scope that leaves the others out",
+)
+def quotas_hold_what_is_registered(graph: Graph) -> Iterator[Finding]:
+    """A quota without a scope lets in the pods and claims that the program itself puts into the namespace."""
+    for each in graph.of_type("ResourceQuota"):
+        place, hard = namespace_of(each), spec_of(each).get("hard") or {}
+        if spec_of(each).get("scopes") or spec_of(each).get("scopeSelector") or place == UNKNOWN:
+            continue
+        claims = [one for one in graph.of_type("PersistentVolumeClaim") if namespace_of(one) == place]
+        sizes = [((spec_of(one).get("resources") or {}).get("requests") or {}).get("storage") for one in claims]
+        standing = sum(copies(pod) for pod in pods(graph) if pod.namespace == place and pod.kind not in ENDING)
+        for keys, there in (
+            (("pods", "count/pods"), standing),
+            (("persistentvolumeclaims", "count/persistentvolumeclaims"), len(claims)),
+            (("requests.storage",), sum(quantity(size) or 0 for size in sizes)),
+        ):
+            for key in keys:
+                most = quantity(hard.get(key))
+                if most is not None and there > most:
+                    yield each.name, f"lets {hard[key]} {key} into {place}, and the program alone puts {there:,f} there"
+
+
+ENDING = ("Job", "CronJob")
+"""Kinds whose pods end, and may take turns."""
 
 
 @rule(

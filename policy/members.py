@@ -71,16 +71,16 @@ def saves_can_be_written(graph: Graph) -> Iterator[Finding]:
             told = dict(environment(graph, pod, container))
             saves = told.get(SAVES) or flag(container, *SAVING)
             for place in dict.fromkeys((saves or "", told.get(TRACES) or "")):
-                mount = _mount(container, place) if place.startswith("/") and UNKNOWN not in place else None
-                volume = _volume(pod, mount or {})
+                mount = mount_of(container, place) if place.startswith("/") and UNKNOWN not in place else None
+                volume = volume_of(pod, mount or {})
                 claim = volume.get("persistentVolumeClaim") or {}
                 if mount is not None and place == saves and (not mount or "emptyDir" in volume):
                     yield pod.owner, f"saves to {place}, which is gone with the pod ({pod.path})"
-                elif mount and (mount.get("readOnly") or claim.get("readOnly") or _takes_nothing(graph, pod, claim)):
+                elif mount and (mount.get("readOnly") or claim.get("readOnly") or takes_nothing(graph, pod, claim)):
                     yield pod.owner, f"saves to {place}, which is mounted read-only ({pod.path})"
 
 
-def _takes_nothing(graph: Graph, pod: Pod, claim: Mapping[str, Any]) -> bool:
+def takes_nothing(graph: Graph, pod: Pod, claim: Mapping[str, Any]) -> bool:
     """Whether the volume behind a claim is read-only for everybody."""
     asked = object_named(graph, "PersistentVolumeClaim", pod.namespace, claim.get("claimName", ""))
     volume = object_named(graph, "PersistentVolume", "default", spec_of(asked).get("volumeName", "")) if asked else None
@@ -88,7 +88,7 @@ def _takes_nothing(graph: Graph, pod: Pod, claim: Mapping[str, Any]) -> bool:
     return bool((given.get("csi") or {}).get("readOnly")) or "ro" in (given.get("mountOptions") or [])
 
 
-def _mount(container: Mapping[str, Any], place: str) -> Mapping[str, Any]:
+def mount_of(container: Mapping[str, Any], place: str) -> Mapping[str, Any]:
     """The mount in which a path lies, empty where it is in none."""
     held = [
         each
@@ -98,5 +98,5 @@ def _mount(container: Mapping[str, Any], place: str) -> Mapping[str, Any]:
     return max(held, key=lambda each: len(str(each.get("mountPath"))), default={})
 
 
-def _volume(pod: Pod, mount: Mapping[str, Any]) -> Mapping[str, Any]:
+def volume_of(pod: Pod, mount: Mapping[str, Any]) -> Mapping[str, Any]:
     return next((each for each in pod.spec.get("volumes") or [] if mount and each.get("name") == mount.get("name")), {})

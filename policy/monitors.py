@@ -1,12 +1,13 @@
 """Rules about monitoring that is silently absent: what Prometheus does not read, does not find or does not keep."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
 from policy.gangs import metadata_of, namespace_of, quantity, spec_of
-from policy.graph import UNKNOWN, Graph
+from policy.graph import UNKNOWN, Graph, Resource
 from policy.metrics import CUSTOM, claimed
 from policy.owners import IN_CHARTS, chart_of, value_at
 from policy.pods import is_kubernetes
@@ -24,6 +25,13 @@ READ = {
     "ScrapeConfig": "scrapeConfigSelector",
 }
 """By kind: the selector of those that Prometheus reads."""
+
+DASHBOARD = "grafana_dashboard"
+"""The label by which Grafana's sidecar finds its dashboards (chart grafana, values.yaml: sidecar.dashboards.label)."""
+
+_DURATION = re.compile(r"0|(?=\d)(?:\d+y)?(?:\d+w)?(?:\d+d)?(?:\d+h)?(?:\d+m)?(?:\d+s)?(?:\d+ms)?")
+_STRINGS = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`|#[^\n]*""")
+_PAIR = re.compile(r"\([^()\[\]{}]*\)|\[[^()\[\]{}]*\]|\{[^()\[\]{}]*\}")
 
 MOST_OF_DISK = Decimal("0.85")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMGTPE]?)i?B")
@@ -140,10 +148,11 @@ def adapters_know_the_metric(graph: Graph) -> Iterator[Finding]:
 @rule(
     source="Prometheus operator: a monitor whose scrapeTimeout is longer than its interval is rejected; Alertmanager: "
     "https://prometheus.io/docs/alerting/latest/configuration/ (undefined receiver used in route)",
-    remedy="scrapeTimeout up to the interval; define the receiver that the route names",
+    remedy="scrapeTimeout up to the interval; define the receiver that the route names; for: 5m; whole brackets, and "
+    "dashboards of whole JSON",
 )
 def monitoring_is_accepted(graph: Graph) -> Iterator[Finding]:
-    """Prometheus' operator and Alertmanager take what they are given: a rejected part is silently not there."""
+    """Prometheus' operator, Alertmanager and Grafana take what they are given: what is rejected is silently absent."""
     for each in graph.of_type("ServiceMonitor", "PodMonitor"):
         for one in spec_of(each).get("endpoints") or spec_of(each).get("podMetricsEndpoints") or []:
             waits, every = seconds(one.get("scrapeTimeout")), seconds(one.get("interval"))
@@ -152,12 +161,39 @@ def monitoring_is_accepted(graph: Graph) -> Iterator[Finding]:
                     each.name,
                     f"waits {one['scrapeTimeout']} for what it asks every {one['interval']}: it is rejected",
                 )
+    for each in graph.of_type("PrometheusRule"):
+        groups = spec_of(each).get("groups") or []
+        for one in [one for group in groups for one in group.get("rules") or []]:
+            name = one.get("alert") or one.get("record")
+            for key in ("for", "keep_firing_for"):
+                if (text := str(one.get(key, "0s"))) != UNKNOWN and not _DURATION.fullmatch(text):
+                    yield each.name, f"has {name} wait {text!r} ({key}), which is no duration: no rule of it is loaded"
+            if not _closed(str(one.get("expr") or "")):
+                yield each.name, f"has an expression in {name} whose brackets or quotes do not close: no rule is loaded"
+    for each in graph.of_type("ConfigMap"):
+        for name, text in (each.inputs.get("data") or {}).items() if DASHBOARD in _labels(each) else ():
+            try:
+                json.loads(str(text) if text != UNKNOWN else "{}")
+            except ValueError:
+                yield each.name, f"is a dashboard for Grafana, and {name} is no JSON: it is not shown"
     for each in graph.of_type(*IN_CHARTS):
         config = (value_at(each.inputs.get("values"), "alertmanager.config") or {}) if chart_of(each) == STACK else {}
         there = {one.get("name") for one in config.get("receivers") or []}
         if there and UNKNOWN not in str(config):
             for name in sorted(_receivers(config.get("route") or {}) - there):
                 yield each.name, f"sends alerts to the receiver {name}, which is not defined: nobody is told of any"
+
+
+def _labels(each: Resource) -> Mapping[str, Any]:
+    return metadata_of(each).get("labels") or {}
+
+
+def _closed(text: str) -> bool:
+    """Whether the brackets of an expression close each other in their order, outside of strings and comments."""
+    bare = _STRINGS.sub("", text)
+    while (shorter := _PAIR.sub("", bare)) != bare:
+        bare = shorter
+    return not re.search(r"[()\[\]{}\"'`]", bare)
 
 
 def _receivers(route: Mapping[str, Any]) -> set[str]:

@@ -103,7 +103,9 @@ def nodes_reach_out(graph: Graph) -> Iterator[Finding]:
             yield subnet.name, "routes its nodes to an internet gateway, which serves public addresses only"
         for nat in (each for route in routes for each in [target(graph, route, "natGatewayId", NAT)] if each):
             beside = subnets_of(graph, nat, "subnetId")
-            if nat.inputs.get("connectivityType") != "private" and not {each.urn for each in beside} & public:
+            if nat.inputs.get("connectivityType") == "private":
+                yield nat.name, "is private, and so leads to other networks and not to registries and the AWS API"
+            elif not {each.urn for each in beside} & public:
                 yield nat.name, "is in a subnet without a route to an internet gateway"
 
 

@@ -12,6 +12,9 @@ EC2_INTERFACES = "EC2 guide: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide
 EKS_TEMPLATES = "EKS guide: https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html"
 PLACEMENT = "aws:ec2/placementGroup:PlacementGroup"
 
+RESERVED = ("kubernetes.io", "k8s.io", "eks.amazonaws.com")
+"""Ends of prefixes of labels that CreateNodegroup refuses: Label cannot contain reserved prefixes."""
+
 MOST_BEHIND = 3
 """Minor versions that a kubelet may be behind its API server."""
 
@@ -211,10 +214,11 @@ def _minor(version: object) -> int:
 @rule(
     source="EC2 API: DescribeInstanceTypes, SupportedUsageClasses; "
     "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html",
-    remedy="choose a capacityType in which the type is sold",
+    remedy="choose a capacityType in which the type is sold; minSize <= desiredSize <= maxSize; labels of a prefix of "
+    "your own",
 )
 def types_are_sold_so(graph: Graph) -> Iterator[Finding]:
-    """An instance type is sold under the capacity type that its group uses."""
+    """A node group buys its type as it is sold, and states sizes and labels that EKS takes."""
     for pool in pools(graph):
         bought = str(pool.group.inputs.get("capacityType") or "ON_DEMAND").lower().replace("_", "-")
         for instance in pool.instances:
@@ -222,6 +226,9 @@ def types_are_sold_so(graph: Graph) -> Iterator[Finding]:
                 sold = ", ".join(sorted(instance.usage_classes))
                 yield pool.group.name, f"buys {instance.type} as {bought}; it is sold as {sold}"
     for group in graph.of_type(NODE_GROUP):
+        for key in group.inputs.get("labels") or {}:
+            if key.partition("/")[0].endswith(RESERVED) and "/" in key:
+                yield group.name, f"gives its nodes the label {key}, whose prefix EKS keeps to itself and refuses"
         scaling = group.inputs.get("scalingConfig") or {}
         least, wanted, most = (scaling.get(key) for key in ("minSize", "desiredSize", "maxSize"))
         numbers = [each for each in (least, wanted, most) if isinstance(each, int)]

@@ -129,6 +129,23 @@ def _needed(graph: Graph, pod: Pod) -> list[list[Mapping[str, Any]]]:
     return [[*named, *(one for one in term if one["key"] in written)] for term in terms or [[]]]
 
 
+def _unlabelled(graph: Graph, pod: Pod) -> list[str]:
+    """Keys of this program's own prefix that a pod's required affinity asks for, and that nothing registered names."""
+    affinity = ((pod.spec.get("affinity") or {}).get("nodeAffinity") or {}).get(REQUIRED) or {}
+    wanted = [one for term in affinity.get("nodeSelectorTerms") or [] for one in term.get("matchExpressions") or []]
+    keys = {str(one["key"]) for one in wanted if one["operator"] in ("In", "Exists")}
+    prefixes = tuple({f"{key.partition('/')[0]}/" for each in places(graph) for key in each.labels if "/" in key})
+    own = {key for key in keys if key.startswith(prefixes) and not key.startswith(OF_NODES)} - _written(graph)
+    told = graph.once(_unlabelled, lambda: _texts(graph)) if own else ""
+    return sorted(key for key in own if not re.search(rf"(?<![\w.-]){re.escape(key)}(?![\w.-])", told))
+
+
+def _texts(graph: Graph) -> str:
+    """Everything by which a script or a daemon of the program could label a node."""
+    kinds = ("ConfigMap", "Command", "Release", "Secret")
+    return "\n".join(str(value) for each in graph.of_type(*kinds) for value in each.inputs.values())
+
+
 def _holds(one: Mapping[str, Any], place: Place) -> bool:
     offered, values = place.labels.get(one["key"]), one.get("values") or []
     match one["operator"]:
@@ -175,6 +192,13 @@ def _open(graph: Graph, pod: Pod) -> list[Place]:
 def pods_can_be_placed(graph: Graph) -> Iterator[Finding]:
     """A pod's node selector and affinity match nodes whose taints the pod tolerates (J09, J10; KJ22, PW19)."""
     for pod in pods(graph) if places(graph) else ():
+        if name := pod.spec.get("nodeName"):
+            yield (
+                pod.owner,
+                f"names the node {name}, which the scheduler is then not asked about: no machine has that name",
+            )
+        for key in _unlabelled(graph, pod):
+            yield pod.owner, f"wants nodes with the label {key}, which nothing here gives to a node"
         if not fitting(graph, pod):
             keys = sorted(
                 {f"{one['key']}={','.join(one.get('values') or [])}" for term in _needed(graph, pod) for one in term}

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
+import yaml
+
 from policy.documents import as_list, statements
 from policy.graph import UNKNOWN, Graph, Resource
 from policy.identity import ADDON, ASSOCIATION
@@ -23,6 +25,9 @@ KEY = "aws:kms/key:Key"
 LOGS_NEED = ("kms:Decrypt", "kms:GenerateDataKey", "kms:Encrypt", "kms:ReEncryptFrom", "kms:DescribeKey")
 
 DRIVERS = {"ebs.csi.aws.com": "aws-ebs-csi-driver", "fsx.csi.aws.com": "aws-fsx-csi-driver"}
+ENFORCING = ("cilium", "tigera-operator", "calico")
+"""Charts of plugins that enforce NetworkPolicies."""
+
 ALWAYS = ("vpc-cni", "kube-proxy", "coredns")
 BEFORE_NODES = ("vpc-cni", "kube-proxy")
 
@@ -54,6 +59,30 @@ def addons_are_there(graph: Graph) -> Iterator[Finding]:
             there = name in addons or name in charts or (name in ALWAYS and bootstrapped)
             if has_nodes and not there:
                 yield cluster.name, f"has no add-on {name}, without which {without}"
+
+
+@rule(
+    source="EKS guide: https://docs.aws.amazon.com/eks/latest/userguide/cni-network-policy-configure.html: its agent "
+    'waits for enableNetworkPolicy "true"; CreateAddon: configurationValues is a JSON or YAML document',
+    remedy='configurationValues of vpc-cni: {"enableNetworkPolicy": "true"}, or a network plugin of its own (Cilium)',
+)
+def network_policies_are_enforced(graph: Graph) -> Iterator[Finding]:
+    """NetworkPolicies are enforced: the network add-on is told to, or a plugin is installed that does (NW08)."""
+    written = [each for each in graph.of_type("NetworkPolicy") if each.token.startswith("kubernetes:networking.k8s.io")]
+    charts = {chart_of(each) for each in graph.of_type("Release", "Chart")}
+    for addon in graph.of_type(ADDON):
+        if (values := addon.inputs.get("configurationValues") or "{}") == UNKNOWN:
+            continue
+        try:
+            told = yaml.safe_load(str(values))
+        except yaml.YAMLError:
+            told = None
+        if not isinstance(told, Mapping):
+            yield addon.name, "has configurationValues that are no document of JSON or YAML, which EKS refuses"
+        elif addon.inputs.get("addonName") == "vpc-cni" and written and not charts & set(ENFORCING):
+            if str(told.get("enableNetworkPolicy")).lower() == "true":
+                continue
+            yield addon.name, f"enforces no NetworkPolicy: {written[0].name} and all others let everybody through"
 
 
 def _addons(graph: Graph, cluster: Resource) -> list[Resource]:
@@ -197,7 +226,10 @@ def control_plane_logs_arrive(graph: Graph) -> Iterator[Finding]:
     groups = {each.inputs.get("name"): each for each in graph.of_type(LOG_GROUP)}
     for cluster in graph.of_type(CLUSTER):
         name = f"/aws/eks/{cluster.inputs.get('name')}/cluster"
-        if not cluster.inputs.get("enabledClusterLogTypes") or UNKNOWN in name:
+        kinds = cluster.inputs.get("enabledClusterLogTypes")
+        if graph.protected and kinds != UNKNOWN and "audit" not in (kinds or []):
+            yield cluster.name, "writes no audit log in a protected stack: nobody can say later who did what"
+        if not kinds or UNKNOWN in name:
             continue
         if name not in groups:
             yield (

@@ -5,13 +5,17 @@ from typing import Any
 
 from policy.capacity import PLUGINS
 from policy.gangs import amount, metadata_of
-from policy.graph import Graph
+from policy.graph import UNKNOWN, Graph
+from policy.owners import chart_of
 from policy.pods import Pod, is_kubernetes, pods
 from policy.pools import pools
 from policy.rule import Finding, rule
 
 SANDBOXES = {"runsc": "gVisor"}
 """Handlers of containerd that are sandboxes, as their guides call them."""
+
+BY_OPERATOR = ("nvidia", "nvidia-cdi", "nvidia-legacy")
+"""Classes that the GPU operator makes (gpu-operator v26.3: assets/pre-requisites)."""
 
 _CLASSES = "https://kubernetes.io/docs/concepts/containers/runtime-class/"
 
@@ -29,8 +33,11 @@ def _class_of(graph: Graph, pod: Pod) -> Mapping[str, Any] | None:
 def sandboxes_are_there(graph: Graph) -> Iterator[Finding]:
     """A pod's RuntimeClass is registered; otherwise admission refuses the pod (Y05)."""
     for pod in pods(graph):
-        if pod.spec.get("runtimeClassName") == "gvisor" and _class_of(graph, pod) is None:
-            yield pod.owner, f"runs its pods ({pod.path}) in the RuntimeClass gvisor, which nothing registers"
+        name = str(pod.spec.get("runtimeClassName") or "")
+        charts = {chart_of(each) for each in graph.of_type("Release")}
+        brought = name in BY_OPERATOR and "gpu-operator" in charts
+        if name and name != UNKNOWN and not brought and _class_of(graph, pod) is None:
+            yield pod.owner, f"runs its pods ({pod.path}) in the RuntimeClass {name}, which nothing registers"
 
 
 @rule(

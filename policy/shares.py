@@ -9,6 +9,13 @@ from policy.owners import chart_of, value_at
 from policy.pods import Pod, is_kubernetes, pods
 from policy.rule import Finding, rule
 
+PLUGINS = {
+    *("priority", "gang", "conformance", "drf", "predicates", "proportion", "nodeorder", "binpack", "overcommit"),
+    *("capacity", "deviceshare", "extender", "network-topology-aware", "nodegroup", "numa-aware", "pdb", "cdp", "sla"),
+    *("rescheduling", "resource-strategy-fit", "resourcequota", "task-topology", "tdm", "usage"),
+}
+"""Names under which Volcano 1.14 knows its plugins (pkg/scheduler/plugins/factory.go)."""
+
 
 @rule(
     source="Kubernetes: Resource Quotas (admission counts every pod, whatever its priority); "
@@ -42,10 +49,10 @@ def _gang(each: Resource) -> bool:
 @rule(
     source="Volcano 1.15: installer/helm/chart/volcano/config/volcano-scheduler.conf (enqueue, allocate, backfill)",
     remedy="custom.scheduler_config_override with the actions enqueue, allocate, backfill, reclaim, preempt, and the "
-    "plugins priority and gang",
+    "plugins priority, gang, predicates and proportion",
 )
 def scheduler_forms_gangs(graph: Graph) -> Iterator[Finding]:
-    """The scheduler's configuration keeps gangs together, and preempts if priority classes differ (KJ11)."""
+    """The scheduler's configuration keeps gangs together, sees nodes and queues, and preempts by priority (KJ11)."""
     values = {each.inputs.get("value") for each in graph.of_type("PriorityClass")}
     for release in graph.of_type("Release"):
         if chart_of(release) != "volcano" or not any(_gang(each) for each in graph.resources.values()):
@@ -56,6 +63,17 @@ def scheduler_forms_gangs(graph: Graph) -> Iterator[Finding]:
         actions = re.search(r"actions:\s*['\"]?([\w, ]+)", text)
         if actions and "allocate" not in actions[1]:
             yield release.name, "has no action allocate: no pod of a gang is ever placed"
+        named = re.findall(r"name:\s*['\"]?([\w-]+)", text)
+        for name in sorted({*named} - PLUGINS) if text else ():
+            yield release.name, f"names the plugin {name} for its scheduler, which has none of that name and goes on"
+        if text and "predicates" not in named:
+            yield (
+                release.name,
+                "configures its scheduler without predicates: taints, selectors and affinity are ignored",
+            )
+        queues = [each for each in graph.of_type("Queue") if is_kubernetes(each)]
+        if text and queues and not {"proportion", "capacity"} & set(named):
+            yield release.name, f"shares nothing by queues like {queues[0].name}: neither proportion nor capacity"
         if len(values) > 1 and "preempt" not in (actions[1] if actions else ""):
             yield release.name, f"has no action preempt, though {len(values)} classes of priority differ: none preempts"
 

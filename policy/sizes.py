@@ -1,8 +1,10 @@
 """Rules about the sizes of training jobs: bounds of elastic ones, the gang that starts, processes for the GPUs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Any
 
-from policy.gangs import GPU, amount, copies, roles, spec_of, whole
+from policy.gangs import GPU, amount, copies, quantity, roles, spec_of, whole
 from policy.graph import Graph, Resource
 from policy.pods import pods
 from policy.rule import Finding, rule
@@ -77,6 +79,10 @@ def gangs_start_whole(graph: Graph) -> Iterator[Finding]:
         gang = whole(stated, total)
         if gang != least and (stated is not None or scheduling_policy(each)):
             yield each.name, f"starts with {gang} of its pods, and {least} must be there together"
+        for resource, value in (scheduling_policy(each).get("minResources") or {}).items():
+            made = sum(_asked(role or {}, resource) for role in roles(each).values())
+            if (wanted := quantity(value)) is not None and wanted > made > 0:
+                yield each.name, f"waits for {value} {resource} (minResources), and its pods ask for {made:f}"
         classes = {
             ((role or {}).get("template") or {}).get("spec", {}).get("priorityClassName")
             for role in roles(each).values()
@@ -95,6 +101,15 @@ def gangs_start_whole(graph: Graph) -> Iterator[Finding]:
         grouped = OWN_GROUP & set(pod.metadata.get("annotations") or {})
         if indexed and pod.spec.get("schedulerName") == "volcano" and not grouped:
             yield pod.owner, f"has {copies(pod)} pods that Volcano starts one by one: its group for a Job is of one pod"
+
+
+def _asked(role: Mapping[str, Any], resource: str) -> Decimal:
+    """How much of a resource all pods of a role request."""
+    inner = (role.get("template") or {}).get("spec") or {}
+    given = [(each.get("resources") or {}).get("requests") or {} for each in inner.get("containers") or []]
+    return whole(role.get("replicas"), 1) * sum(
+        (quantity(each.get(resource)) or Decimal(0) for each in given), Decimal(0)
+    )
 
 
 def _volcano(each: Resource) -> Iterator[Finding]:

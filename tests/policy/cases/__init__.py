@@ -8,6 +8,7 @@ from tests.policy.cases import (
     nodes,
     objects,
     platform,
+    reading,
     sandboxes,
     silent,
     storage,
@@ -26,4 +27,5 @@ CASES = [
     *account.CASES,
     *silent.CASES,
     *workloads.CASES,
+    *reading.CASES,
 ]

@@ -55,7 +55,7 @@ def taking(number: int) -> Resource:
 ACCOUNT = thing("core/v1", "ServiceAccount")
 FOREIGN = resource("kubernetes:storage.k8s.io/v1:StorageClass", "x", provisioner="example.com/nfs")
 PREEMPTING = 'actions: "enqueue, allocate, backfill, preempt"\n'
-WHOLE = f"{PREEMPTING}tiers:\n- plugins:\n  - name: gang\n"
+WHOLE = f"{PREEMPTING}tiers:\n- plugins:\n  - name: gang\n  - name: predicates\n"
 NO_GANG = f"{PREEMPTING}tiers:\n- plugins:\n  - name: priority\n"
 NO_PREEMPTION = WHOLE.replace(", preempt", "")
 MOUNT = {"volumeMounts": [{"name": "data", "mountPath": "/data"}]}
