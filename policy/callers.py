@@ -1,5 +1,6 @@
 """Rules about NetworkPolicies between pods and who calls them: the API server, a Service's users."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -9,8 +10,9 @@ from policy.kubernetes import BUILT_IN_NAMESPACES
 from policy.owners import IN_CHARTS, chart_of
 from policy.pods import Pod, is_kubernetes, pods
 from policy.rule import Finding, rule
-from policy.selectors import object_named, selected, selects, worn
+from policy.selectors import holds_all, object_named, selected, selects, worn
 from policy.traffic import NAME_OF_NAMESPACE, allowed, allows_port, labels_of, meaning, peers_of, policies
+from policy.words import environment, tokens
 
 API_PORTS = (443, 6443)
 OPERATORS = (
@@ -167,3 +169,44 @@ def policies_open_the_ports_of_pods(graph: Graph) -> Iterator[Finding]:
                 if "to" in given and place and meant and port.get("port") in asked and not listening & set(asked):
                     shown = ", ".join(sorted(map(str, listening)))
                     yield each.name, f"opens {port.get('port')} of {service.name}, whose pods listen on {shown}"
+
+
+_ADDRESS = re.compile(r"\b(https?)://([a-z0-9-]+)\.([a-z0-9-]+)\.svc(?:\.cluster\.local)?(?::(\d+))?(?![\w.-])")
+_USUAL = {"http": 80, "https": 443}
+
+
+@rule(
+    source="Kubernetes: https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/ (NAME.NAMESPACE.svc); "
+    "a Service's port is what its callers name, targetPort what its pods listen on",
+    remedy="name a Service that is registered, in its namespace, and one of its ports",
+)
+def addresses_lead_to_a_service(graph: Graph) -> Iterator[Finding]:
+    """An address in a pod's words or variables is that of a Service that is there, at one of its ports (Q06)."""
+    for pod in pods(graph):
+        for container in pod.containers:
+            said = [*tokens(container), *(str(value) for _, value in environment(graph, pod, container))]
+            for scheme, name, place, port in {each for text in said for each in _ADDRESS.findall(text)}:
+                found = object_named(graph, "Service", place, name)
+                if found is None and holds_all(graph, place):
+                    yield pod.owner, f"calls {scheme}://{name}.{place}.svc, and nothing makes the Service {name} there"
+                ports = [each.get("port") for each in (spec_of(found).get("ports") or [])] if found else []
+                asked = int(port or _USUAL[scheme])
+                if ports and asked not in ports:
+                    yield (
+                        pod.owner,
+                        f"calls {name}.{place}.svc at {asked}; that Service has {', '.join(map(str, ports))}",
+                    )
+
+
+@rule(
+    source="Kubernetes: https://kubernetes.io/docs/concepts/services-networking/network-policies/ (podSelector chooses "
+    "whom a policy is about; what no policy opens stays closed)",
+    remedy="let podSelector be the labels of the pods' template",
+)
+def policies_mean_somebody(graph: Graph) -> Iterator[Finding]:
+    """A NetworkPolicy that names labels selects pods that have them: else those that it is for stay shut out (NW08)."""
+    for each in policies(graph):
+        place, selector = namespace_of(each), spec_of(each).get("podSelector") or {}
+        known = selector.get("matchLabels") and UNKNOWN not in str(selector) and holds_all(graph, place)
+        if known and not list(selected(graph, place, selector)):
+            yield each.name, f"is about pods in {place} with {selector['matchLabels']}, which none there has"

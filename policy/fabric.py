@@ -1,12 +1,14 @@
 """Rules about what operators of the fabric bring to nodes: RDMA devices, their plugin, and the network of pods."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
+from ipaddress import ip_network
 from typing import Any
 
-from policy.gangs import spec_of
+from policy.gangs import metadata_of, spec_of
 from policy.graph import UNKNOWN, Graph, Resource
-from policy.owners import IN_CHARTS, chart_of
+from policy.owners import IN_CHARTS, chart_of, value_at
 from policy.places import machines
 from policy.pods import is_kubernetes, pods
 from policy.rule import Finding, rule
@@ -16,6 +18,10 @@ PLUGINS = {
     "sriovDevicePlugin": ("resourceList", "resourcePrefix", "nvidia.com"),
 }
 """By part of a NicClusterPolicy: where its configuration lists resources, the key of their prefix, and its default."""
+
+
+NIC_POLICY = "nic-cluster-policy"
+"""The one name that the network operator reconciles (controllers/nicclusterpolicy_controller.go)."""
 
 
 def _policies(graph: Graph) -> list[Resource]:
@@ -72,6 +78,8 @@ def fabric_plugins_reach_their_nodes(graph: Graph) -> Iterator[Finding]:
     if not dict(_asked(graph)):
         return
     for each in _policies(graph):
+        if (name := metadata_of(each).get("name")) not in (NIC_POLICY, UNKNOWN):
+            yield each.name, f"is called {name}; the network operator looks at {NIC_POLICY} alone"
         tolerations: list[Mapping[str, Any]] = spec_of(each).get("tolerations") or []
         for key in sorted({taint["key"] for one in machines(graph) for taint in one.taints}):
             if key.startswith("nvidia.com/") and not any(one.get("key") in (None, key) for one in tolerations):
@@ -81,13 +89,22 @@ def fabric_plugins_reach_their_nodes(graph: Graph) -> Iterator[Finding]:
 @rule(
     source="Cilium: https://docs.cilium.io/en/stable/network/kubernetes/kubeproxy-free/: without kube-proxy the "
     "address of the Service kubernetes leads nowhere until Cilium runs, which needs the API server to start",
-    remedy="k8sServiceHost and k8sServicePort: the API server's own address, of a balancer where there are several",
+    remedy="k8sServiceHost and k8sServicePort: the API server's own address, of a balancer where there are several; "
+    "kubeProxyReplacement: true; pod addresses outside of kubeadm's serviceSubnet",
 )
 def cilium_finds_the_api(graph: Graph) -> Iterator[Finding]:
-    """Cilium in the place of kube-proxy is told where the API server is."""
+    """Cilium stands in for a kube-proxy that is not there, is told where the API server is, and has own addresses."""
     for each in graph.of_type(*IN_CHARTS):
         values: Mapping[str, Any] = (each.inputs.get("values") or {}) if chart_of(each) == "cilium" else {}
-        if str(values.get("kubeProxyReplacement")).lower() in ("true", "strict") and not values.get("k8sServiceHost"):
+        replaces = str(values.get("kubeProxyReplacement")).lower() in ("true", "strict")
+        if values and not replaces and re.search(r"skipPhases:\s*\n\s*- addon/kube-proxy", _told(graph)):
+            yield each.name, "replaces no kube-proxy, and kubeadm installs none: no Service has a way to its pods"
+        pods_ = _listed(value_at(values, "ipam.operator.clusterPoolIPv4PodCIDRList"))
+        services = re.search(r"serviceSubnet: ([\d./]+)", _told(graph))
+        for one in pods_ if services else ():
+            if services and ip_network(one, strict=False).overlaps(ip_network(services[1], strict=False)):
+                yield each.name, f"gives pods {one}, which shares addresses with {services[1]} of Services"
+        if replaces and not values.get("k8sServiceHost"):
             yield each.name, "replaces kube-proxy and has no k8sServiceHost: no agent reaches the API server"
 
 
@@ -103,3 +120,12 @@ def cilium_operators_have_nodes(graph: Graph) -> Iterator[Finding]:
         given = ((each.inputs.get("values") or {}).get("operator") or {}).get("replicas", 2)
         if chart_of(each) == "cilium" and isinstance(given, int) and given > there:
             yield each.name, f"has {given} operators for {there} machines: one stays Pending"
+
+
+def _told(graph: Graph) -> str:
+    """What is handed to the machines: kubeadm's configuration among it."""
+    return "\n".join(str(each.inputs.get("stdin") or "") for each in graph.of_type("Command"))
+
+
+def _listed(value: Any) -> list[str]:
+    return [str(each) for each in value or []] if not isinstance(value, str) else value.split()

@@ -20,7 +20,7 @@ TOPIC, TOPIC_POLICY = "aws:sns/topic:Topic", "aws:sns/topicPolicy:TopicPolicy"
 CHANGE_KEY = "kms:putkeypolicy"
 
 
-def _principals(statement: Mapping[str, Any], kind: str) -> list[str]:
+def principals(statement: Mapping[str, Any], kind: str) -> list[str]:
     """Who a statement is for: of a kind (AWS, Service), or everybody."""
     principal = statement.get("Principal")
     if principal == "*":
@@ -46,7 +46,7 @@ def keys_stay_in_hand(graph: Graph) -> Iterator[Finding]:
             document = each.inputs.get("policy")
             if document in (None, UNKNOWN):
                 continue
-            if not any(_principals(one, "AWS") and _allows(one, CHANGE_KEY) for one in statements(document)):
+            if not any(principals(one, "AWS") and _allows(one, CHANGE_KEY) for one in statements(document)):
                 yield each.name, f"is a {title} whose policy nobody may change (kms:PutKeyPolicy), so KMS refuses it"
 
 
@@ -128,7 +128,7 @@ def _lets(graph: Graph, topic: Resource, service: str) -> bool:
         if topic in behind(graph, each, "arn", each.inputs.get("arn"), TOPIC)
     ]
     return UNKNOWN in documents or any(
-        _allows(one, "sns:publish") and {service, "*"} & set(_principals(one, "Service"))
+        _allows(one, "sns:publish") and {service, "*"} & set(principals(one, "Service"))
         for document in documents
         if document
         for one in statements(document)

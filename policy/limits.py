@@ -99,7 +99,8 @@ ENDING = ("Job", "CronJob")
 @rule(
     source="Kubernetes: https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/ (without "
     "a binding a policy has no effect; validationActions: Audit and Warn let everything in)",
-    remedy="a ValidatingAdmissionPolicyBinding with the policy's name and validationActions: [Deny]",
+    remedy="a ValidatingAdmissionPolicyBinding with the policy's name and validationActions: [Deny]; failurePolicy: "
+    "Fail, which is the default",
 )
 def admission_policies_refuse(graph: Graph) -> Iterator[Finding]:
     """An admission policy has a binding by which it refuses, and a binding its policy."""
@@ -111,6 +112,9 @@ def admission_policies_refuse(graph: Graph) -> Iterator[Finding]:
         named[name] = each.name
         if "Deny" in (spec_of(each).get("validationActions") or []):
             denied.add(name)
+    for each in graph.of_type("ValidatingAdmissionPolicy"):
+        if spec_of(each).get("failurePolicy") == "Ignore":
+            yield each.name, "lets in what its expressions fail on (failurePolicy Ignore)"
     for name, owner in made.items():
         if UNKNOWN not in (name, *named) and name not in denied:
             yield owner, "refuses nothing: no binding of it says Deny"

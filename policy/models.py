@@ -1,6 +1,7 @@
 """Rules about what processes read and keep: weights and data that are there, a cache, memory and patience."""
 
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from policy.gangs import APART, GPU, asks, whole
@@ -8,7 +9,7 @@ from policy.graph import UNKNOWN, Graph
 from policy.members import mount_of, takes_nothing, volume_of
 from policy.pods import Pod, pods
 from policy.rule import Finding, rule
-from policy.words import environment, flag, tokens
+from policy.words import environment, flag, flags, tokens
 
 READS = ("DATASET_DIR", "MODEL_DIR", "HF_DATASETS_CACHE")
 """Variables that name a directory from which a process reads what the pod did not bring."""
@@ -77,6 +78,33 @@ def caches_can_be_written(graph: Graph) -> Iterator[Finding]:
                 closed = bool((container.get("securityContext") or {}).get("readOnlyRootFilesystem")) and not mount
                 if closed or mount.get("readOnly") or claim.get("readOnly") or takes_nothing(graph, pod, claim):
                     yield pod.owner, f"keeps {name} in {place}, where {container.get('name')} may not write"
+
+
+FLAGS = {
+    *("allowed-origins", "api-key", "async-scheduling", "block-size", "chat-template", "config"),
+    *("data-parallel-size", "disable-log-requests", "disable-log-stats", "download-dir", "dtype"),
+    *("enable-auto-tool-choice", "enable-chunked-prefill", "enable-expert-parallel", "enable-lora"),
+    *("enable-prefix-caching", "enforce-eager", "generation-config", "gpu-memory-utilization", "hf-overrides"),
+    *("host", "kv-cache-dtype", "kv-transfer-config", "limit-mm-per-prompt", "load-format", "lora-modules"),
+    *("max-lora-rank", "max-loras", "max-model-len", "max-num-batched-tokens", "max-num-seqs", "model"),
+    *("no-enable-chunked-prefill", "no-enable-prefix-caching", "pipeline-parallel-size", "port", "quantization"),
+    *("reasoning-parser", "revision", "root-path", "seed", "served-model-name", "shutdown-timeout"),
+    *("speculative-config", "ssl-certfile", "ssl-keyfile", "swap-space", "task", "tensor-parallel-size", "tokenizer"),
+    *("tokenizer-mode", "tool-call-parser", "trust-remote-code", "uvicorn-log-level"),
+}
+"""Flags of `vllm serve` that people write: what is almost one of them is a slip."""
+
+
+@rule(
+    source="vLLM: https://docs.vllm.ai/en/latest/cli/serve.html: a flag that it does not know ends it with status 2",
+    remedy="write the flag as that page does",
+)
+def servers_know_their_flags(graph: Graph) -> Iterator[Finding]:
+    """No flag of a model server is a known one with a slip in it (IN03)."""
+    for pod, container, _ in _servers(graph):
+        for name in sorted({name.replace("_", "-") for name, _ in flags(container)} - FLAGS):
+            if near := get_close_matches(name, FLAGS, n=1, cutoff=0.9):
+                yield pod.owner, f"starts vLLM with --{name}, which it does not know; --{near[0]} is near"
 
 
 @rule(

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from policy.gangs import metadata_of
-from policy.graph import Graph
+from policy.graph import UNKNOWN, Graph
 from policy.owners import chart_of, program_of
 from policy.pods import Pod, is_kubernetes, objects, pods
 from policy.rule import Finding, rule
@@ -105,6 +105,19 @@ def against_restricted(pod: Pod) -> Iterator[str]:
             yield f"runAsUser 0 in {name}"
         if not (context.get("seccompProfile") or own.get("seccompProfile")):
             yield f"no seccompProfile in {name}"
+
+
+@rule(
+    source="Kubernetes: https://kubernetes.io/docs/concepts/security/pod-security-admission/: a namespace without the "
+    "label is privileged unless the API server's own configuration says otherwise",
+    remedy="give the namespace the label pod-security.kubernetes.io/enforce: baseline, restricted or privileged",
+)
+def namespaces_state_their_level(graph: Graph) -> Iterator[Finding]:
+    """A namespace of the program says which pods it admits: else each pod may do to its node what it likes (Y15)."""
+    for each in graph.of_type("Namespace"):
+        labels = metadata_of(each).get("labels") or {}
+        if is_kubernetes(each) and labels != UNKNOWN and ENFORCE not in labels:
+            yield each.name, f"has no label {ENFORCE}, and so admits privileged pods"
 
 
 @rule(

@@ -1,6 +1,7 @@
 """Rules about what is declared and never works: paused, of no pods, at a time that does not come, in a closed queue."""
 
 import re
+from calendar import monthrange
 from collections.abc import Iterator, Mapping
 from typing import Any
 from zoneinfo import available_timezones
@@ -75,7 +76,7 @@ def schedules_are_times(graph: Graph) -> Iterator[Finding]:
         spec = spec_of(each)
         schedule, zone = str(spec.get("schedule") or ""), spec.get("timeZone")
         if schedule != UNKNOWN and "TZ=" not in schedule and (wrong := _wrong(schedule)):
-            yield each.name, f"has the schedule {schedule!r}, which the API refuses: {wrong}"
+            yield each.name, f"has the schedule {schedule!r}, {wrong}"
         if zone not in (None, UNKNOWN) and zone not in available_timezones():
             yield each.name, f"has the timeZone {zone!r}, which the API refuses"
         if (gpus := taking.get(each.name)) and spec.get("concurrencyPolicy", "Allow") == "Allow":
@@ -83,18 +84,21 @@ def schedules_are_times(graph: Graph) -> Iterator[Finding]:
 
 
 def _wrong(schedule: str) -> str:
-    """What is wrong with a schedule; nothing where the API server takes it."""
+    """What is wrong with a schedule; nothing where the API server takes it and its time comes."""
     if schedule in MACROS or schedule.startswith("@every "):
         return ""
     fields = schedule.split()
     if len(fields) != len(FIELDS):
-        return f"{len(fields)} fields"
+        return f"which the API refuses: {len(fields)} fields"
     for text, (name, low, high) in zip(fields, FIELDS, strict=True):
         for part in _WORDS.sub(str(low), text).split(","):
             found = _PART.fullmatch(part)
             numbers = [int(each) for each in found.groups()[:2] if each] if found else []
             if found is None or found[3] == "0" or not all(low <= each <= high for each in numbers):
-                return f"{part} is no {name}"
+                return f"which the API refuses: {part} is no {name}"
+    day, month = fields[2], fields[3]
+    if fields[4] == "*" and day.isdigit() and month.isdigit() and int(day) > monthrange(2024, int(month))[1]:
+        return f"which never comes: month {month} has no day {day}"
     return ""
 
 

@@ -49,6 +49,8 @@ def lustre_is_sold_so(graph: Graph) -> Iterator[Finding]:
             yield system.name, f"has {rate} MB/s per TiB; {kind} is sold with {sold}"
         if wrong := _sizes(system.inputs):
             yield system.name, wrong
+        if str(system.inputs.get("fileSystemTypeVersion")) == "2.10" and kind == "PERSISTENT_2":
+            yield system.name, "is of Lustre 2.10, in which PERSISTENT_2 is not sold: it is of 2.12 or 2.15"
         if system.inputs.get("efaEnabled") and kind != "PERSISTENT_2":
             yield system.name, f"has EFA as {kind}; it comes with PERSISTENT_2 only"
         if system.inputs.get("efaEnabled") and not system.inputs.get("metadataConfiguration"):

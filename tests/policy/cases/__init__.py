@@ -3,6 +3,7 @@
 from tests.policy.cases import (
     account,
     capacity,
+    ground,
     identity,
     network,
     nodes,
@@ -28,4 +29,5 @@ CASES = [
     *silent.CASES,
     *workloads.CASES,
     *reading.CASES,
+    *ground.CASES,
 ]

@@ -55,6 +55,8 @@ PROGRAMS = [
     Program(TIME, (cron("0 3 * *"),), "4 fields"),
     Program(TIME, (cron("0 3 * * 7"),), "7 is no day of the week"),
     Program(TIME, (cron("*/0 * * * *"),), "*/0 is no minute"),
+    Program(TIME, (cron("0 3 31 2 *"),), "which never comes: month 2 has no day 31"),
+    Program(TIME, (cron("0 3 29 2 *"), cron("0 3 31 2 mon"))),
     Program(TIME, (cron("5- * * * *"),), "5- is no minute"),
     Program(TIME, (cron(timeZone="Mars/Base"),), "has the timeZone 'Mars/Base'"),
     Program(TIME, (cron(container=gpus(8)),), "takes 8 GPUs and starts again"),
