@@ -8,6 +8,7 @@ from policy.gangs import metadata_of, namespace_of, spec_of
 from policy.graph import UNKNOWN, Graph, Resource
 from policy.kubernetes import BUILT_IN_NAMESPACES
 from policy.owners import IN_CHARTS, chart_of
+from policy.places import is_told
 from policy.pods import Pod, is_kubernetes, pods
 from policy.rule import Finding, rule
 from policy.selectors import holds_all, object_named, selected, selects, worn
@@ -204,9 +205,14 @@ def addresses_lead_to_a_service(graph: Graph) -> Iterator[Finding]:
     remedy="let podSelector be the labels of the pods' template",
 )
 def policies_mean_somebody(graph: Graph) -> Iterator[Finding]:
-    """A NetworkPolicy that names labels selects pods that have them: else those that it is for stay shut out (NW08)."""
-    for each in policies(graph):
-        place, selector = namespace_of(each), spec_of(each).get("podSelector") or {}
-        known = selector.get("matchLabels") and UNKNOWN not in str(selector) and holds_all(graph, place)
-        if known and not list(selected(graph, place, selector)):
-            yield each.name, f"is about pods in {place} with {selector['matchLabels']}, which none there has"
+    """Pods that a NetworkPolicy is about, or names in its own namespace, are there: else they stay shut out (NW08)."""
+    named = [(each, "is about", spec_of(each).get("podSelector") or {}) for each in policies(graph)]
+    own = [(each, peer) for each, _, peer in _peers(graph) if peer.get("namespaceSelector") is None]
+    named += [(each, "lets through", peer.get("podSelector") or {}) for each, peer in own]
+    for each, how, selector in named:
+        place, labels = namespace_of(each), selector.get("matchLabels") or {}
+        if not labels or UNKNOWN in str(selector) or not holds_all(graph, place):
+            continue
+        later = all(is_told(graph, str(value)) for value in labels.values())
+        if not later and not list(selected(graph, place, selector)):
+            yield each.name, f"{how} pods in {place} with {labels}, which none there has"

@@ -1,6 +1,7 @@
 """Rules about the way in from outside: routes that their Gateway accepts, listeners that have their certificate."""
 
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from policy.gangs import metadata_of, namespace_of, spec_of
@@ -54,6 +55,12 @@ def routes_are_accepted(graph: Graph) -> Iterator[Finding]:
         for parent in spec_of(each).get("parentRefs") or []:
             place = str(parent.get("namespace") or namespace_of(each))
             gateway = object_named(graph, "Gateway", place, str(parent.get("name")))
+            others = [str(metadata_of(one).get("name")) for one in graph.of_type("Gateway")]
+            if gateway is None and (near := get_close_matches(str(parent.get("name")), others, n=1)):
+                yield (
+                    each.name,
+                    f"names the Gateway {parent.get('name')} in {place}, which nothing creates; {near[0]} is near",
+                )
             if gateway is None or parent.get("kind", "Gateway") != "Gateway" or UNKNOWN in str(gateway.inputs):
                 continue
             listeners = spec_of(gateway).get("listeners") or []
@@ -74,7 +81,8 @@ def routes_are_accepted(graph: Graph) -> Iterator[Finding]:
 @rule(
     source="Gateway API v1: https://gateway-api.sigs.k8s.io/reference/spec/ (RouteReasonBackendNotFound): requests are "
     "answered by 500",
-    remedy="name a Service that is registered in the route's namespace, and one of its ports",
+    remedy="name a Service that is registered in the route's namespace, and one of its ports; for one elsewhere, a "
+    "ReferenceGrant there, from the kind and namespace of the route to the Service",
 )
 def routes_lead_to_a_service(graph: Graph) -> Iterator[Finding]:
     """A route's backend is an existing Service, at one of its ports (Y11)."""
@@ -84,6 +92,8 @@ def routes_lead_to_a_service(graph: Graph) -> Iterator[Finding]:
                 place = str(backend.get("namespace") or namespace_of(each))
                 if backend.get("kind", "Service") != "Service" or UNKNOWN in str(backend):
                     continue
+                if place != namespace_of(each) and not _granted(graph, each, place, str(backend.get("name"))):
+                    yield each.name, f"leads into {place}, where no ReferenceGrant lets routes of {namespace_of(each)}"
                 service = object_named(graph, "Service", place, str(backend.get("name")))
                 if service is None:
                     own = object_named(graph, "Namespace", "default", place)
@@ -102,6 +112,21 @@ def routes_lead_to_a_service(graph: Graph) -> Iterator[Finding]:
                     yield each.name, f"passes the {kind} {name}, which nothing creates"
 
 
+def _granted(graph: Graph, route: Resource, namespace: str, service: str) -> bool:
+    """Whether a namespace lets routes of another one to its Service; yes where somebody else may have granted it."""
+    grants = [each for each in graph.of_type("ReferenceGrant") if namespace_of(each) in (namespace, UNKNOWN)]
+    if not grants:
+        return object_named(graph, "Namespace", "default", namespace) is None
+    return any(
+        any(
+            (one.get("kind"), one.get("namespace")) == (route.kind, namespace_of(route))
+            for one in spec.get("from") or []
+        )
+        and any(one.get("kind") == "Service" and one.get("name") in (None, service) for one in spec.get("to") or [])
+        for spec in map(spec_of, grants)
+    )
+
+
 ENTRIES = {"web": 8000, "websecure": 8443}
 """Ports of Traefik's entry points by the chart's own values."""
 
@@ -112,7 +137,7 @@ ENTRIES = {"web": 8000, "websecure": 8443}
     remedy="give the listener the port of the entry point: 8000 and 8443 unless ports.NAME.port says otherwise",
 )
 def listeners_are_at_entry_points(graph: Graph) -> Iterator[Finding]:
-    """A listener of Traefik's Gateway is at the port of an entry point (Y11)."""
+    """A Gateway of Traefik is of its class, and has its listeners at ports of entry points (Y11)."""
     for release in graph.of_type(*IN_CHARTS):
         values = release.inputs.get("values") or {}
         if chart_of(release) != "traefik":
@@ -121,6 +146,9 @@ def listeners_are_at_entry_points(graph: Graph) -> Iterator[Finding]:
         ports = {(given.get(name) or {}).get("port", ENTRIES.get(name)) for name in {*ENTRIES, *given}}
         own = value_at(values, "gatewayClass.name") or "traefik"
         for gateway in _of_gateways(graph, "Gateway"):
+            name = spec_of(gateway).get("gatewayClassName")
+            if name != own and get_close_matches(str(name), [own]):
+                yield gateway.name, f"is of the class {name}, and {release.name} looks after {own} alone"
             for listener in spec_of(gateway).get("listeners") or []:
                 port = listener.get("port")
                 if spec_of(gateway).get("gatewayClassName") == own and port not in (*ports, UNKNOWN):

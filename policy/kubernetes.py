@@ -93,6 +93,12 @@ def _named_by_object(each: Resource) -> Iterator[tuple[str, str, str]]:
     if store := spec.get("secretStoreRef") if each.kind == "ExternalSecret" else None:
         kind = str(store.get("kind", "SecretStore"))
         yield kind, "" if kind == "ClusterSecretStore" else namespace_of(each), str(store.get("name"))
+    for endpoint in [*(spec.get("endpoints") or []), *(spec.get("podMetricsEndpoints") or [])]:
+        words = (endpoint.get("authorization") or {}).get("credentials") if "Monitor" in each.kind else None
+        if words and words.get("name"):
+            yield "Secret", namespace_of(each), str(words["name"])
+    if each.kind == "Issuer" and (spec.get("ca") or {}).get("secretName"):
+        yield "Secret", namespace_of(each), str(spec["ca"]["secretName"])
     named = [*_named_in(each.inputs, {"storageClassName": "StorageClass"}), *_named_in(gangs, OF_GANGS)]
     yield from ((kind, "", name) for kind, name in named)
 

@@ -73,8 +73,15 @@ def quotas_are_of_what_pods_say(graph: Graph) -> Iterator[Finding]:
     remedy="raise the quota to what the program puts into the namespace, or give it a scope that leaves the others out",
 )
 def quotas_hold_what_is_registered(graph: Graph) -> Iterator[Finding]:
-    """A quota without a scope lets in the pods and claims that the program itself puts into the namespace."""
+    """A quota lets in the pods and claims that the program puts into its namespace; its scope is a class that is."""
+    classes = {metadata_of(one).get("name") for one in graph.of_type("PriorityClass")}
     for each in graph.of_type("ResourceQuota"):
+        scopes = (spec_of(each).get("scopeSelector") or {}).get("matchExpressions") or []
+        for name in [
+            value for one in scopes if one.get("scopeName") == "PriorityClass" for value in one.get("values") or []
+        ]:
+            if classes and name not in classes and not str(name).startswith("system-") and UNKNOWN not in classes:
+                yield each.name, f"counts the pods of the class {name}, which nothing makes: it holds nobody back"
         place, hard = namespace_of(each), spec_of(each).get("hard") or {}
         if spec_of(each).get("scopes") or spec_of(each).get("scopeSelector") or place == UNKNOWN:
             continue

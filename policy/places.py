@@ -136,14 +136,15 @@ def _unlabelled(graph: Graph, pod: Pod) -> list[str]:
     keys = {str(one["key"]) for one in wanted if one["operator"] in ("In", "Exists")}
     prefixes = tuple({f"{key.partition('/')[0]}/" for each in places(graph) for key in each.labels if "/" in key})
     own = {key for key in keys if key.startswith(prefixes) and not key.startswith(OF_NODES)} - _written(graph)
-    told = graph.once(_unlabelled, lambda: _texts(graph)) if own else ""
-    return sorted(key for key in own if not re.search(rf"(?<![\w.-]){re.escape(key)}(?![\w.-])", told))
+    return sorted(key for key in own if not is_told(graph, key))
 
 
-def _texts(graph: Graph) -> str:
-    """Everything by which a script or a daemon of the program could label a node."""
+def is_told(graph: Graph, word: str) -> bool:
+    """Whether a script, a chart or a machine of the program is told of a label or a name: it may make what bears it."""
     kinds = ("ConfigMap", "Command", "Release", "Secret")
-    return "\n".join(str(value) for each in graph.of_type(*kinds) for value in each.inputs.values())
+    texts = (str(value) for each in graph.of_type(*kinds) for value in each.inputs.values())
+    told = graph.once(is_told, lambda: "\n".join(texts))
+    return re.search(rf"(?<![\w.-]){re.escape(word)}(?![\w.-])", told) is not None
 
 
 def _holds(one: Mapping[str, Any], place: Place) -> bool:

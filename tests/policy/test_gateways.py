@@ -25,6 +25,8 @@ WRONG: list[tuple[str, Change, str]] = [
         put(GATEWAY, f"{LISTENER}.port", 443),
         "listens on 443, and traefik-release has its entry points at 8000",
     ),
+    (ACCEPTED, put(ROUTE, "spec.parentRefs.0.name", "gateways"), "which nothing creates; gateway is near"),
+    (ENTERED, put(GATEWAY, "spec.gatewayClassName", "trafik"), "is of the class trafik"),
     (ENTERED, put("traefik-release", "values.ports.websecure.port", 9443), "listens on 8443"),
     (CERTIFIED, put(GATEWAY, f"{LISTENER}.tls.certificateRefs.0.name", "tls"), "from the Secret tls, which nothing"),
     (CERTIFIED, put(CERTIFICATE, "spec.issuerRef.kind", "ClusterIssuer"), "asks the ClusterIssuer callers, which"),
@@ -70,6 +72,35 @@ def test_another_way_in_passes(rule: str, change: Change) -> None:
 def test_a_gateway_keeps_every_rule() -> None:
     for acme in (False, True):
         assert [str(each) for each in violations(graph(acme=acme), RULES)] == []
+
+
+def test_a_route_into_another_namespace_is_granted() -> None:
+    """By a ReferenceGrant of that namespace, for the kind and namespace of the route and for the Service."""
+    route = registered(
+        "page",
+        "kubernetes:gateway.networking.k8s.io/v1:HTTPRoute",
+        metadata={"name": "page", "namespace": "gateway"},
+        spec={"rules": [{"backendRefs": [{"name": "llama-3-8b", "namespace": "inference", "port": 8000}]}]},
+    )
+
+    def grant(kind: str, **to: str) -> Change:
+        source = {"group": "gateway.networking.k8s.io", "kind": kind, "namespace": "gateway"}
+        return registered(
+            "grant",
+            "kubernetes:gateway.networking.k8s.io/v1beta1:ReferenceGrant",
+            metadata={"name": "grant", "namespace": "inference"},
+            spec={"from": [source], "to": [{"group": "", "kind": "Service", **to}]},
+        )
+
+    refused = ["page: leads into inference, where no ReferenceGrant lets routes of gateway [routes_lead_to_a_service]"]
+    assert said(LED, route) == refused
+    assert said(LED, both(route, grant("GRPCRoute"))) == refused
+    assert said(LED, both(route, grant("HTTPRoute", name="another"))) == refused
+    assert (
+        said(LED, both(route, grant("HTTPRoute")))
+        == said(LED, both(route, grant("HTTPRoute", name="llama-3-8b")))
+        == []
+    )
 
 
 BROKEN = {rule for rule, *_ in WRONG}

@@ -15,6 +15,8 @@ OPERATOR, STACK, ADAPTER = "gpu-operator-release", "monitoring-stack-chart-relea
 SERVICES = "kubernetesNetworkConfig.serviceIpv4Cidr"
 KEY = "arn:aws:kms:us-east-2:123456789012:key/1234abcd-12ab-34cd-56ef-779e6270dfac"
 WORDS = "spec.template.spec.containers.0.command"
+CALLERS = "network-rules-inference-callers"
+CREDENTIALS = "spec.endpoints.0.authorization.credentials.name"
 SERVER, SMOKE = "service-llama-3-70b-deployment", "smoke-llama-3-70b-request"
 ADDRESS = "spec.template.spec.containers.0.env.0.value"
 
@@ -95,6 +97,8 @@ CASES = [
     Case(
         MEANT, put("network-rules-inference-scraped", "spec.podSelector", {"matchLabels": {"app": "x"}}), "none there"
     ),
+    Case(MEANT, put(CALLERS, "spec.ingress.0.from.1.podSelector", {"matchLabels": {"app": "x"}}), None),
+    Case(MEANT, put(CALLERS, "spec.ingress.0.from.0", {"podSelector": {"matchLabels": {"app": "x"}}}), "lets through"),
     Case(MEANT, put("network-rules-inference-scraped", "spec.podSelector", {}), None),
     Case(FLAGS, put(SERVER, WORDS, ["vllm", "serve", "/models/a", "--max-modellen=1"]), "--max-model-len is near"),
     Case(
@@ -125,4 +129,5 @@ CASES = [
         "the network operator looks at nic-cluster-policy alone",
         **ON_METAL,
     ),
+    Case("references_exist", put("service-llama-3-70b-monitor", CREDENTIALS, "keys"), "names the Secret keys"),
 ]

@@ -96,6 +96,11 @@ CASES = [
     Case(QUOTAS, limited(pods=1), "lets 1 pods into inference, and the program alone puts 2 there"),
     Case(QUOTAS, limited(requests__storage="1Gi"), "lets 1Gi requests.storage into inference"),
     Case(QUOTAS, limited(persistentvolumeclaims="0"), "lets 0 persistentvolumeclaims into inference"),
+    Case(
+        QUOTAS,
+        put(QUOTA, "spec.scopeSelector.matchExpressions.0.values", ["serving"]),
+        "counts the pods of the class serving, which nothing makes",
+    ),
     Case(QUOTAS, limited(pods="10", persistentvolumeclaims="1"), None),
     Case(
         "gangs_start_whole",
