@@ -90,6 +90,21 @@ def protected_files_are_backed_up(graph: Graph) -> Iterator[Finding]:
             yield each.name, "holds lasting data and has no automatic backups (automaticBackupRetentionDays)"
 
 
+@rule(
+    source="EKS API: CreateCluster, deletionProtection; EKS guide: "
+    "https://docs.aws.amazon.com/eks/latest/userguide/control-plane-logs.html (audit)",
+    remedy="deletionProtection: true, and audit among enabledClusterLogTypes",
+)
+def protected_clusters_are_kept(graph: Graph) -> Iterator[Finding]:
+    """A protected stack's cluster is not deleted by one call, and records who did what (Y14)."""
+    for each in graph.of_type("aws:eks/cluster:Cluster") if graph.protected else ():
+        if each.inputs.get("deletionProtection") not in (True, UNKNOWN):
+            yield each.name, "may be deleted by one call: deletionProtection is not true"
+        kinds = each.inputs.get("enabledClusterLogTypes") or []
+        if kinds != UNKNOWN and "audit" not in kinds:
+            yield each.name, "writes no audit log: nobody can say later who did what"
+
+
 def _asked(each: Resource) -> Iterator[tuple[str, str]]:
     """(input, ARN of a topic) of what a budget or an anomaly subscription publishes to."""
     for key in ("notifications", "subscribers"):

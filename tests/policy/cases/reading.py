@@ -49,6 +49,7 @@ def limited(**hard: Any) -> Change:
 READ, KEPT, LOAD = "what_is_read_is_mounted", "caches_can_be_written", "servers_survive_their_load"
 FORMS, TAKEN, PLACED = "scheduler_forms_gangs", "monitoring_is_accepted", "pods_can_be_placed"
 QUOTAS, FIT, SOLD = "quotas_hold_what_is_registered", "pods_fit_their_nodes", "types_are_sold_so"
+KEEPS = "protected_clusters_are_kept"
 PATIENT = {"httpGet": {"path": "/health", "port": 8000}, "periodSeconds": 10}
 
 CASES = [
@@ -81,8 +82,9 @@ CASES = [
     Case("network_policies_are_enforced", put(CNI, "configurationValues", MISSING), "enforces no NetworkPolicy"),
     Case("network_policies_are_enforced", put(CNI, "configurationValues", "{a: ["), "are no document of JSON"),
     Case("network_policies_are_enforced", put(CNI, "configurationValues", 'enableNetworkPolicy: "true"'), None),
-    Case("control_plane_logs_arrive", put(CLUSTER, "enabledClusterLogTypes", ["api"]), "writes no audit log"),
-    Case("control_plane_logs_arrive", put(CLUSTER, "enabledClusterLogTypes", ["audit"]), None),
+    Case(KEEPS, put(CLUSTER, "enabledClusterLogTypes", ["api"]), "writes no audit log"),
+    Case(KEEPS, put(CLUSTER, "enabledClusterLogTypes", ["audit"]), None),
+    Case(KEEPS, put(CLUSTER, "deletionProtection", MISSING), "may be deleted by one call"),
     Case(
         "protected_files_are_backed_up",
         put("lustre-file-system", "automaticBackupRetentionDays", 0),
