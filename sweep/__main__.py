@@ -5,7 +5,7 @@ The exit code is 0 where nothing is left that may go, 1 where something is, 2 on
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -17,8 +17,6 @@ from sweep.found import look
 from sweep.price import hourly, total
 from sweep.remove import expired, removable, remove
 from sweep.things import Account, Found
-
-PRICED = "US list prices of the catalogue"
 
 
 def main(arguments: list[str], *, ask: Callable[[str], str] = input, today: date | None = None) -> int:
@@ -68,10 +66,9 @@ def _sweep(account: Account, stack: str | None, confirm: str, day: date, ask: Ca
     return 1 if done.left else 0
 
 
-def print_table(things: Iterable[Found], console: Console | None = None) -> None:
-    """What is there of expired stacks, dearest stack first, and why some of it stays."""
-    found = list(things)
-    out = console or Console(width=130)
+def print_table(found: Sequence[Found]) -> None:
+    """What is there of expired stacks, stack by stack, and why some of it stays."""
+    out = Console(width=130)
     if not found:
         out.print("no expired stack left anything that costs by the hour")
         return
@@ -85,7 +82,7 @@ def print_table(things: Iterable[Found], console: Console | None = None) -> None
     usd, unpriced = total(found)
     out.print(table)
     unknown = f", and {unpriced} without a recorded price" if unpriced else ""
-    out.print(f"{len(found)} things, {usd:.2f} USD an hour ({PRICED}){unknown}")
+    out.print(f"{len(found)} things, {usd:.2f} USD an hour (US list prices of the catalogue){unknown}")
 
 
 if __name__ == "__main__":

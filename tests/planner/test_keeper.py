@@ -51,17 +51,6 @@ def test_gpu_pools_are_told_with_their_nodes() -> None:
         ({"keeper": KEEPER, "lifecycle.expiry": "2026-11-21"}, ["keeper-over"]),
         ({"keeper": KEEPER, "lifecycle.expiry": "2026-11-22"}, []),
         ({"keeper": KEEPER, "lifecycle.protect": True}, ["keeper-protected"]),
-        (
-            {
-                "keeper": KEEPER,
-                "storage.lustre": {
-                    "deploymentType": "PERSISTENT_2",
-                    "capacityGib": 1200,
-                    "throughputMbpsPerTib": 250,
-                },
-            },
-            ["keeper-protected"],
-        ),
     ],
 )
 def test_what_contradicts_an_end_is_refused(changes: dict[str, Any], found: list[str]) -> None:

@@ -50,6 +50,7 @@ def refusal(kube: Kube, obj: dict[str, Any]) -> str | None:
 
 
 INIT = {"name": "b", "image": "x"}
+MERGE = "application/strategic-merge-patch+json"
 
 
 @pytest.mark.parametrize(
@@ -90,3 +91,11 @@ def test_what_is_beyond_baseline_and_pinned_memory_is_refused_y15(kube: Kube, ob
 )
 def test_a_pod_of_the_fabric_is_let_in_y15(kube: Kube, obj: dict[str, Any]) -> None:
     assert refusal(kube, obj) is None
+
+
+def test_a_container_that_comes_later_is_held_to_the_same_y15(kube: Kube) -> None:
+    """As `kubectl debug` adds one to a pod that was let in."""
+    kube.create({**pod(), "metadata": {"name": "debugged", "namespace": "training"}})
+    added = {"spec": {"ephemeralContainers": [{**INIT, **context(privileged=True)}]}}
+    with pytest.raises(ApiError, match="remove privileged"):
+        kube.patch("v1", "Pod", "debugged", "training", added, "ephemeralcontainers", MERGE)

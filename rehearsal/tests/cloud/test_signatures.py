@@ -66,7 +66,7 @@ def test_a_request_without_a_signature_is_refused(
     cloud: Cloud, service: str, body: str, headers: Mapping[str, str], code: str
 ) -> None:
     """Nothing but its form names the service then."""
-    answer = urllib3.request("POST", f"{cloud.url}/", body=body, headers=dict(headers), retries=False)
+    answer = urllib3.request("POST", f"{cloud.url}/", body=body, headers=dict(headers), retries=False, timeout=30)
     assert (answer.status, code in answer.data.decode()) == (403, True), (service, answer.data)
 
 
@@ -162,15 +162,16 @@ def test_a_roles_session_is_known_by_its_token(cloud: Cloud) -> None:
         refused(client(*own, token).get_caller_identity, "InvalidClientTokenId")
 
 
-def routed(cloud: Cloud, path: str, **headers: str) -> int:
-    return urllib3.request("GET", cloud.url + path, headers=headers, retries=False).status
+def routed(cloud: Cloud, path: str, method: str = "GET", **headers: str) -> int:
+    return urllib3.request(method, cloud.url + path, headers=headers, retries=False, timeout=30).status
 
 
-def test_the_rehearsals_own_routes_ask_for_its_key(cloud: Cloud) -> None:
-    for path in ("/rehearsal/clusters", "/rehearsal/health", "/moto-api/none"):
-        assert routed(cloud, path) == 403
-        assert routed(cloud, path, **{HEADER: "guess"}) == 403
-        assert routed(cloud, path, **{HEADER: cloud.account.keys.control}) != 403
+@pytest.mark.parametrize(("method", "path"), [("GET", "clusters"), ("POST", "faults"), ("PUT", "caller")])
+def test_the_rehearsals_own_routes_ask_for_its_key(cloud: Cloud, method: str, path: str) -> None:
+    for place in (f"/rehearsal/{path}", "/moto-api/none"):
+        assert routed(cloud, place, method) == 403
+        assert routed(cloud, place, method, **{HEADER: "guess"}) == 403
+        assert routed(cloud, place, method, **{HEADER: cloud.account.keys.control}) != 403
 
 
 @pytest.mark.parametrize("host", ["rebound.example.com", "127.0.0.1", "127.0.0.1:1", ""])

@@ -1,6 +1,5 @@
 """The commands as a person runs them, on a small stack without a cluster (N01-N03, Q02, Q06)."""
 
-import os
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -70,16 +69,6 @@ def test_a_killed_engine_is_recovered_by_the_next_up(trial: Trial) -> None:
     assert "recover: the engine was killed" in said
     status, said = trial.run("down")
     assert (status, "zero left" in said) == (0, True), said
-
-
-def test_an_account_that_died_is_told_and_started_clean(trial: Trial) -> None:
-    assert trial.run("up")[0] == 0
-    os.kill(trial.record()["cloud"]["pid"], signal.SIGKILL)
-    until(lambda: not trial.processes(), "the supervisor to end with its account")
-    status, said = trial.run("up")
-    assert status == 0, said
-    assert "starting clean" in said
-    assert "create" in said
 
 
 def test_two_rehearsals_run_side_by_side(trial: Trial) -> None:

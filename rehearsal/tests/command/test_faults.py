@@ -190,14 +190,16 @@ def test_08_a_full_disk_is_seen_within_seconds_and_what_was_applied_is_kept(tria
         assert trial.run("down")[0] == 0
 
 
-def test_01_and_02_an_engine_killed_in_up_and_in_destroy(trial: Trial) -> None:
-    """Up is tried in test_commands too; here what remains is destroyed, killed, and destroyed."""
+def test_02_an_engine_killed_in_destroy_is_told_and_the_next_down_goes_on(trial: Trial) -> None:
     assert trial.run("up")[0] == 0
-    process = begun(trial)
-    until(lambda: kill_engine(trial) > 0, "an engine to kill")
-    process.communicate(timeout=PATIENCE)
+    throttle(trial, "DeleteSubnet")
+    process = trial.start("down")
+    until(lambda: "ec2.DeleteSubnet" in account(trial).ask("GET", "requests").json(), "a subnet's turn")
+    until(lambda: kill_engine(trial, "destroy") > 0, "an engine to kill")
+    said = process.communicate(timeout=PATIENCE)[0]
+    assert (process.returncode, "The rehearsal still runs: try again." in said) == (1, True), said
     status, said = trial.run("down")
-    assert (status, "zero left" in said) == (0, True), said
+    assert (status, "recover: the engine was killed" in said, "zero left" in said) == (0, True, True), said
 
 
 def test_07_a_second_ctrl_c_leaves_nothing_running_and_does_not_swallow_what_is_said(trial: Trial) -> None:

@@ -145,13 +145,13 @@ def creating(trial: Trial, name: str, process: "subprocess.Popen[str]") -> Calla
     return begun
 
 
-def kill_engine(trial: Trial) -> int:
-    """Kill every engine of the trial's site that updates; how many there were."""
+def kill_engine(trial: Trial, operation: str = "up") -> int:
+    """Kill every engine of the trial's site that does this; how many there were."""
     exe, killed = trial.site().pulumi / "bin" / "pulumi", 0
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
             ours = entry.name.isdigit() and (entry / "exe").readlink() == exe
-            if ours and b"\0up\0" in (entry / "cmdline").read_bytes():
+            if ours and f"\0{operation}\0".encode() in (entry / "cmdline").read_bytes():
                 os.kill(int(entry.name), signal.SIGKILL)
                 killed += 1
     return killed

@@ -173,6 +173,16 @@ def test_committed_examples_plan_clean(stack: str) -> None:
     assert [finding.rule for finding in found.findings if finding.waiver is None] == []
 
 
+@pytest.mark.parametrize("name", ["h100-8n-cloud", "h200-32n-cloud"])
+def test_a_cluster_that_stays_takes_no_end(name: str) -> None:
+    """Its files are meant to last."""
+    kept = {"keeper": {}, "lifecycle": {**LIFECYCLE, "expiry": "2026-12-31"}}
+    found = plan(from_sections({"preset": name, "example": True, **kept}), today=TODAY)
+    assert [(each.rule, each.path) for each in found.errors if each.rule.startswith("keeper")] == [
+        ("keeper-protected", "gpucluster:storage.lustre.deploymentType")
+    ]
+
+
 @pytest.mark.parametrize("name", [each for each in preset_names() if each.startswith("lab-")])
 def test_a_lab_in_the_cloud_ends_by_itself(name: str) -> None:
     """Z15: without a word about it in the stack file; its day is asked for, and gives its end."""
