@@ -13,9 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import urllib3
 from rich.console import Console
 
 from rehearsal import places, supervisor
+from rehearsal.cluster.layout import PROXY
+from rehearsal.cluster.proxy import admitting
 from rehearsal.command.meter import Meter
 from rehearsal.command.session import Session, kubeconfigs, open_session
 from rehearsal.engine import declared
@@ -155,6 +158,19 @@ class Rehearsed:
         done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, f"kubectl {' '.join(words)}: {done.stderr}"
         return done.stdout
+
+    def answered(self, service: str, path: str, **fields: str) -> Any:
+        """What a Service of the cluster answers, decoded, by the cluster's own proxy."""
+        proxy = self.kubeconfig.with_name(PROXY).read_text()
+        with urllib3.ProxyManager(proxy, proxy_headers=admitting(proxy)) as pool:
+            answer = pool.request("GET", f"http://{service}/{path}", fields=fields, timeout=60.0)
+        assert answer.status == 200, answer.data
+        return answer.json()
+
+    def asked(self, query: str) -> list[tuple[dict[str, str], float]]:
+        """What the cluster's Prometheus answers."""
+        found = self.answered("prometheus-operated.monitoring:9090", "api/v1/query", query=query)
+        return [(each["metric"], float(each["value"][1])) for each in found["data"]["result"]]
 
     def view(self) -> ClusterView:
         latest = json.loads(self.state_text())["checkpoint"].get("latest") or {}

@@ -21,7 +21,6 @@ from rehearsal.kube.client import Kube
 from rehearsal.kube.errors import ApiError, Unreachable
 
 from .rehearsed import Rehearsed, rehearsed, until
-from .test_gateway import asked
 from .test_scale_live import told
 from .trees import Tree
 
@@ -343,7 +342,7 @@ def test_what_an_alert_says_of_a_node_keeps_pods_off_it_until_it_is_well_and_mea
     stack.set("gpucluster:pools[1].repair", False)
     site.up().require()
     site.settled()
-    until(lambda: not asked(site, QUERY), "nothing to be said any more of what the tests before this one broke", 420)
+    until(lambda: not site.asked(QUERY), "nothing to be said any more of what the tests before this one broke", 420)
     until(lambda: _open(site) == set(nodes(site)), "every node to take pods", 420)
     everyone = _open(site)
     sick = max(name for name, state in states(site).items() if state in ("pass", "warn"))

@@ -12,12 +12,9 @@ from functools import partial
 from typing import Any
 
 import pytest
-import urllib3
 from cryptography import x509
 
 from rehearsal.cloud.metrics import PER_MINUTE as PER_MINUTE_OF_FSX
-from rehearsal.cluster.layout import PROXY
-from rehearsal.cluster.proxy import admitting
 from rehearsal.engine import state
 
 from .caller import SPACE, Answered, Caller
@@ -155,20 +152,10 @@ def test_a_second_preview_finds_nothing_to_do(open_site: Rehearsed) -> None:
     open_site.assert_quiet()
 
 
-def asked(site: Rehearsed, query: str) -> list[tuple[dict[str, str], float]]:
-    """What the cluster's Prometheus answers."""
-    proxy = site.kubeconfig.with_name(PROXY).read_text()
-    url = "http://prometheus-operated.monitoring:9090/api/v1/query"
-    with urllib3.ProxyManager(proxy, proxy_headers=admitting(proxy)) as pool:
-        answer = pool.request("GET", url, fields={"query": query}, timeout=60.0)
-    assert answer.status == 200, answer.data
-    return [(each["metric"], float(each["value"][1])) for each in answer.json()["data"]["result"]]
-
-
 def up_of(site: Rehearsed, namespace: str) -> dict[str, set[float]]:
     """Whether Prometheus reads what it should in a namespace: values of `up` by job."""
     found: dict[str, set[float]] = {}
-    for labels, value in asked(site, f'up{{namespace="{namespace}"}}'):
+    for labels, value in site.asked(f'up{{namespace="{namespace}"}}'):
         found.setdefault(labels["job"], set()).add(value)
     return found
 
@@ -179,7 +166,7 @@ def test_prometheus_reads_the_server_by_the_scrapers_key_and_the_way_in_itself(o
     for namespace in (SPACE, "cert-manager"):
         until(lambda: set().union(*seen(namespace).values()) == {1.0}, f"{namespace} is read")  # noqa: B023 - at once
     signed = "certmanager_certificate_ready_status{condition='True'}"
-    until(lambda: {value for _, value in asked(open_site, signed)} == {1.0}, "every certificate is ready by its metric")
+    until(lambda: {value for _, value in open_site.asked(signed)} == {1.0}, "every certificate is ready by its metric")
 
 
 def test_two_pods_stay_two_without_load_though_three_may_be_and_a_preview_lets_them(open_site: Rehearsed) -> None:
@@ -200,10 +187,10 @@ def test_two_pods_stay_two_without_load_though_three_may_be_and_a_preview_lets_t
 
 def test_prometheus_has_the_rates_that_the_stand_in_of_cloudwatch_tells(open_site: Rehearsed) -> None:
     """Signed by the pod's role, a minute's sums over its seconds; what they are of the plan's rate is recorded."""
-    until(lambda: [value for _, value in asked(open_site, "shared_files_up")] == [1.0], "CloudWatch answers")
-    told = {labels["operation"]: value for labels, value in asked(open_site, "shared_files_bytes_per_second")}
+    until(lambda: [value for _, value in open_site.asked("shared_files_up")] == [1.0], "CloudWatch answers")
+    told = {labels["operation"]: value for labels, value in open_site.asked("shared_files_bytes_per_second")}
     assert told == {name: PER_MINUTE_OF_FSX[f"Data{name.title()}Bytes"] / 60 for name in ("read", "write")}
-    until(lambda: asked(open_site, "gpucluster:shared_files:rate_ratio"), "its part of the plan's rate")
+    until(lambda: open_site.asked("gpucluster:shared_files:rate_ratio"), "its part of the plan's rate")
 
 
 def restarts(site: Rehearsed) -> dict[str, int]:

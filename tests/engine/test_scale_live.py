@@ -12,11 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-import urllib3
 
 from monitoring.failures import failures
-from rehearsal.cluster.layout import PROXY
-from rehearsal.cluster.proxy import admitting
 from rehearsal.command import ordering
 from rehearsal.kubelet import faults
 from tests.rehearsed.test_alerts_fire import ALERTS
@@ -104,13 +101,9 @@ class Watched:
 
 def told(site: Rehearsed) -> set[tuple[str, str]]:
     """Failures that the Alertmanager tells people of now, and of which node; what a cause keeps quiet is not there."""
-    proxy = site.kubeconfig.with_name(PROXY).read_text()
-    url = "http://alertmanager-operated.monitoring:9093/api/v2/alerts"
     fields = {"active": "true", "silenced": "false", "inhibited": "false"}
-    with urllib3.ProxyManager(proxy, proxy_headers=admitting(proxy)) as pool:
-        answer = pool.request("GET", url, fields=fields, timeout=60.0)
-    assert answer.status == 200, answer.data
-    every = [each["labels"] for each in answer.json()]
+    found = site.answered("alertmanager-operated.monitoring:9093", "api/v2/alerts", **fields)
+    every = [each["labels"] for each in found]
     return {(WHOSE[each["alertname"]], each.get("node", "")) for each in every if each["alertname"] in WHOSE}
 
 

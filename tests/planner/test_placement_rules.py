@@ -95,7 +95,9 @@ def test_block_length(end: str, found: list[str]) -> None:
     """PF10: 14 days and 21 days are sold, 15 are not; the remedy names a day."""
     plan = booked(end=end)
     assert about_blocks(plan) == found
-    assert all("14 days would end on 2026-12-15" in sentence for sentence in said(plan, "block-length"))
+    for sentence in said(plan, "block-length"):
+        assert sentence.startswith("gpucluster:pools[1].reservation.end: no block lasts 15 days")
+        assert "14 days would end on 2026-12-15" in sentence
 
 
 def test_block_too_early() -> None:
@@ -120,7 +122,11 @@ def test_block_not_started_asks_for_no_nodes() -> None:
 def test_block_ended() -> None:
     """PF10: nothing is planned on a block that is over, and the end itself is the last day."""
     assert about_blocks(booked(today=date(2026, 12, 7))) == []
-    assert about_blocks(booked(today=date(2026, 12, 8))) == ["block-ended"]
+    over = booked(today=date(2026, 12, 8))
+    assert about_blocks(over) == ["block-ended"]
+    (sentence,) = said(over, "block-ended")
+    assert sentence.startswith("gpucluster:pools[1].reservation.end: the block ended on 2026-12-08")
+    assert "; buy another block and name it here, change capacity, or remove the pool and its runs" in sentence
 
 
 def test_run_in_a_block_saves_before_its_end() -> None:

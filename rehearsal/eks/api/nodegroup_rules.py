@@ -47,11 +47,11 @@ def check_repair_config(config: dict[str, Any]) -> None:
             raise invalid(f"An override of nodeRepairConfig lacks {', '.join(missing)}")
 
 
-def check_version(cluster: str, version: str, release: str | None) -> None:
+def check_version(cluster: str, version: str, ami_type: str, release: str | None) -> None:
     """Nodes are never newer than the cluster, at most three minors older, and the AMI release is of their minor."""
     if version not in KUBERNETES or not 0 <= minor(cluster) - minor(version) <= VERSION_SKEW:
         raise invalid(f"Nodegroup Kubernetes version {version} does not fit the cluster's Kubernetes version {cluster}")
-    if release and not release_fits(release, version):
+    if release and not release_fits(release, version, ami_type):
         raise invalid(f"Requested release version {release} is not valid for kubernetes version {version}")
 
 

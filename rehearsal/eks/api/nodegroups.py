@@ -19,6 +19,7 @@ from rehearsal.eks.api.nodegroup_rules import (
 )
 from rehearsal.eks.api.store import Body, Cluster
 from rehearsal.eks.api.updates import apply_labels, apply_taints
+from rehearsal.eks.api.versions import latest_release
 
 DEFAULT_AMI_TYPE = "AL2023_x86_64_STANDARD"
 DEFAULT_DISK_GIB = 20
@@ -57,7 +58,7 @@ class NodegroupOperations(EksOperations):
         types = instance_types(given, template)
         ami_type = "CUSTOM" if template and template.data.get("ImageId") else given.get("amiType", DEFAULT_AMI_TYPE)
         version = str(given.get("version") or cluster.body["version"])
-        check_version(cluster.body["version"], version, given.get("releaseVersion"))
+        check_version(cluster.body["version"], version, ami_type, given.get("releaseVersion"))
         check_ami(self.region, ami_type, types, template)
         named = given.get("launchTemplate")
         unit = uuid()
@@ -66,7 +67,7 @@ class NodegroupOperations(EksOperations):
             "nodegroupArn": self.state.arn("nodegroup", cluster.name, name, unit),
             "clusterName": cluster.name,
             "version": version,
-            "releaseVersion": given.get("releaseVersion") or f"{version}.0-20260101",
+            "releaseVersion": given.get("releaseVersion") or latest_release(version, ami_type),
             "createdAt": now(),
             "modifiedAt": now(),
             "status": "CREATING",
@@ -142,9 +143,9 @@ class NodegroupOperations(EksOperations):
         version = str(given.get("version") or (body["version"] if params else cluster.body["version"]))
         if body["amiType"] == "CUSTOM" and (given.get("version") or given.get("releaseVersion")):
             raise invalid("You cannot specify a version with a launch template that has an AMI of its own")
-        check_version(cluster.body["version"], version, given.get("releaseVersion"))
+        check_version(cluster.body["version"], version, body["amiType"], given.get("releaseVersion"))
         if given.get("releaseVersion") or version != body["version"]:
-            release = given.get("releaseVersion") or f"{version}.0-20260101"
+            release = given.get("releaseVersion") or latest_release(version, body["amiType"])
             params |= {"Version": version, "ReleaseVersion": release}
             body |= {"version": version, "releaseVersion": release}
         body |= {"status": "UPDATING", "modifiedAt": now()}

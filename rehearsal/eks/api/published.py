@@ -17,6 +17,7 @@ from moto.ssm.models import Parameter, ParameterDict
 
 from rehearsal.cloud.account import ACCOUNT, now
 from rehearsal.cloud.amend import Amendments
+from rehearsal.eks.api.versions import BOTTLEROCKET_RELEASES
 
 AMENDMENTS = Amendments()
 OWNER = "602401143452"
@@ -27,8 +28,6 @@ RELEASES = {
 }
 """Oldest first; the last one is the recommended one."""
 BOTTLEROCKET = "/aws/service/bottlerocket/"
-BOTTLEROCKET_RELEASES = ("1.64.0-5e1bd5e0", "1.66.0-1ad6b4a4")
-"""As RELEASES; the first one's commit is made up."""
 VARIANTS = {"x86_64": ("standard", "nvidia", "neuron"), "arm64": ("standard", "nvidia")}
 
 

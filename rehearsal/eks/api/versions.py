@@ -45,6 +45,9 @@ ADDONS = {
 }
 """Name -> kind and default version."""
 
+BOTTLEROCKET_RELEASES = ("1.64.0-5e1bd5e0", "1.66.0-1ad6b4a4")
+"""Oldest first; the first one's commit is made up."""
+
 _ADDON_VERSION = re.compile(r"v(\d+)\.(\d+)\.(\d+)-eksbuild\.(\d+)")
 _RELEASE_VERSION = re.compile(r"(\d+\.\d+)\.\d+-\d{8}")
 
@@ -70,10 +73,21 @@ def addon_version_fits(addon: str, version: str, kubernetes: str) -> bool:
     return addon != "kube-proxy" or 0 <= minor(kubernetes) - int(parts[2]) <= 3
 
 
-def release_fits(release: str, kubernetes: str) -> bool:
-    """Whether an AMI release version (``1.34.2-20260108``) belongs to that Kubernetes minor."""
+def release_fits(release: str, kubernetes: str, ami_type: str) -> bool:
+    """Whether an AMI release version (``1.34.2-20260108``) belongs to that Kubernetes minor.
+
+    Bottlerocket's (``1.66.0-1ad6b4a4``) are the same for all minors: what the SSM parameter `image_version` has
+    (terraform-aws-modules/terraform-aws-eks, modules/eks-managed-node-group, `ami_type_to_ssm_param`).
+    """
+    if ami_type.startswith("BOTTLEROCKET_"):
+        return release in BOTTLEROCKET_RELEASES
     parts = _RELEASE_VERSION.fullmatch(release)
     return parts is not None and parts[1] == kubernetes
+
+
+def latest_release(kubernetes: str, ami_type: str) -> str:
+    """What a node group boots that names no release; that of Amazon Linux is made up, but for its form."""
+    return BOTTLEROCKET_RELEASES[-1] if ami_type.startswith("BOTTLEROCKET_") else f"{kubernetes}.0-20260101"
 
 
 def described_addon(addon: str, kubernetes: str | None) -> dict[str, Any]:

@@ -131,6 +131,7 @@ def test_eks_makes_the_node_roles_entry_and_takes_it_away(eks: Any, nodegroup: d
         ({"scalingConfig": {"minSize": 3, "desiredSize": 2, "maxSize": 3}}, "can't be greater than desired"),
         ({"scalingConfig": {"minSize": 0, "desiredSize": 4, "maxSize": 3}}, "can't be greater than max"),
         ({"releaseVersion": "1.34.2-20260108"}, "is not valid for kubernetes version 1.35"),
+        ({"amiType": "BOTTLEROCKET_x86_64", "releaseVersion": "1.35.6-20260818"}, "is not valid for kubernetes"),
         ({"version": "1.36", "releaseVersion": "1.36.0-20260108"}, "does not fit"),
         ({"launchTemplate": {"id": "lt-0123456789abcdef0"}}, "does not exist"),
         ({"capacityType": "CAPACITY_BLOCK"}, "launch template"),

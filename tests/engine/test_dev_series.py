@@ -1,0 +1,31 @@
+"""How many series the plan counts of programs that run themselves in a rehearsal, and what Prometheus has of them."""
+
+import pytest
+
+from planner.monitoring.series import API_SERVERS, GRAFANA
+from tests.planner.stacks import planned
+
+from .rehearsed import Rehearsed, until
+
+pytestmark = pytest.mark.engine
+
+
+@pytest.mark.parametrize(
+    ("exporter", "jobs", "targets", "played"),
+    [
+        ("apiserver", "apiserver", API_SERVERS, 0),
+        ("volcano", "volcano-(scheduler|controllers)-service", 1, 0),
+        ("training-operator", "training-operator", 1, 0),
+        ("monitoring", "kube-prometheus-stack-(operator|prometheus|alertmanager)", 1, GRAFANA),
+    ],
+)
+def test_what_runs_itself_exports_what_the_plan_counts_x10(
+    dev: Rehearsed, exporter: str, jobs: str, targets: int, played: int
+) -> None:
+    """Of as many targets as are alike the rehearsal has one, and Grafana's are simulated."""
+    monitoring = planned("dev").monitoring
+    assert monitoring
+    (plan,) = [each for each in monitoring.exporters if each.name == exporter]
+    until(lambda: dev.asked(f'up{{job=~"{jobs}"}}') and not dev.asked(f'up{{job=~"{jobs}"}} == 0'), "it is scraped")
+    ((_, found),) = dev.asked(f'count({{job=~"{jobs}"}})')
+    assert found == pytest.approx((plan.series - played) / targets, rel=0.1)
