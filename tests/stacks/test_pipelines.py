@@ -26,7 +26,7 @@ from tests.graph.stackfiles import run_program, stack_config
 from tests.stacks import fake_platform as fake
 from tests.stacks.connections import Connection, End, Network, each_of
 
-MLFLOW = TrackingPlan(kind="mlflow", secret="trackingDatabase", mlflow=MlflowPlan(gib=33, backup_s=None))
+MLFLOW = TrackingPlan(kind="mlflow", secret="trackingDatabase", mlflow=MlflowPlan(gib=33, backup_hours=None))
 IMAGE = "registry.example/trainer@sha256:" + "d" * 64
 COMMIT = "4f2a91c0" * 5
 
