@@ -542,7 +542,6 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
         )
     ),
     "pipelines.backupHours": lambda graph: _hours(graph, "pipelines-backup-schedule"),
-    "trialDatabase.backupHours": lambda graph: _hours(graph, "trials-backup-schedule"),
     "tracking.mlflow.backupHours": lambda graph: _hours(graph, "tracking-backup-schedule"),
     "tracking.mlflow.gib": at(
         "tracking-database-server", "spec.volumeClaimTemplates.0.spec.resources.requests.storage", units("Gi")

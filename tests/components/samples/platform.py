@@ -60,17 +60,17 @@ def external_secret_args(**changes: Any) -> ExternalSecretArgs:
 
 def backup_args() -> DatabaseBackupArgs:
     return DatabaseBackupArgs(
-        account="katib-backup",
-        namespace="kubeflow",
+        account="mlflow-backup",
+        namespace="tracking",
         database=Database(
             image="postgres:17",
-            secret=pulumi.Output.from_input("katib-postgres-secrets"),
+            secret=pulumi.Output.from_input("mlflow-database"),
             service=done(),
-            dump=dump("katib-postgres", "katib"),
+            dump=dump("mlflow-database", "mlflow"),
         ),
         copier=CLI,
-        granted="katib-backup",
-        uri="s3://artefacts/backups/trials",
+        granted="mlflow-backup",
+        uri="s3://artefacts/backups",
         every_hours=6,
     )
 
