@@ -69,10 +69,10 @@ MLFLOW_REQUEST, DATABASE_REQUEST = (500, 2048), (250, 1024)
 
 @dataclass(frozen=True, kw_only=True)
 class MlflowPlan:
-    """MLflow in the cluster: its database on a volume of `gib`, copied to the object store every `backup_s`."""
+    """MLflow in the cluster: its database on a volume of `gib`, copied to the object store every `backup_hours`."""
 
     gib: int
-    backup_s: int | None
+    backup_hours: int | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,8 +104,7 @@ def plan_tracking(training: Training) -> TrackingPlan | None:
         return None
     mlflow = wandb = None
     if said.kind == "mlflow":
-        backup = None if said.backup_hours is None else said.backup_hours * SECONDS_PER_HOUR
-        mlflow = MlflowPlan(gib=said.gib, backup_s=backup)
+        mlflow = MlflowPlan(gib=said.gib, backup_hours=said.backup_hours)
     if said.kind == "wandb":
         wandb = WandbPlan(host=said.host, entity=said.entity, project=said.project)
     return TrackingPlan(kind=said.kind, secret=said.key, mlflow=mlflow, wandb=wandb)

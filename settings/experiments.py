@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from settings.secrets import TRIAL_DATABASE, SecretKey
 from settings.sections import Path, Section, SectionError, repeated
-from settings.types import Matching, Name
+from settings.types import BackupHours, Matching, Name
 
 Scale = Literal["linear", "log"]
 Algorithm = Literal["random", "grid", "tpe", "multivariate-tpe", "bayesianoptimization", "hyperband", "cmaes", "sobol"]
@@ -201,3 +201,4 @@ class TrialDatabase(Section):
 
     secret: Annotated[SecretKey, Field(description="the secret of this file that holds its password")] = TRIAL_DATABASE
     gib: Annotated[int, Field(ge=1, le=16_384)] = 10
+    backup_hours: BackupHours = 24

@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from settings.secrets import PIPELINES_DATABASE, SecretKey
 from settings.sections import Section, SectionError, repeated
-from settings.types import Matching, Name
+from settings.types import BackupHours, Matching, Name
 
 CompiledFile = Annotated[
     str,
@@ -30,6 +30,7 @@ class Pipelines(Section):
         PIPELINES_DATABASE
     )
     gib: Annotated[int, Field(ge=5, le=16_384, description="size of the database's volume in GiB")] = 20
+    backup_hours: BackupHours = 24
     uploads: Annotated[tuple[Upload, ...], Field(description="compiled pipelines to upload")] = ()
     sandbox: Annotated[
         bool, Field(description="run steps in gVisor, on pools with sandbox; runs that steps start are not sandboxed")

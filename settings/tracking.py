@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from settings.secrets import TRACKING_DATABASE, TRACKING_KEY, SecretKey
 from settings.sections import Section, SectionError
-from settings.types import Matching
+from settings.types import BackupHours, Matching
 
 Host = Annotated[
     str,
@@ -36,10 +36,7 @@ class Tracking(Section):
         ),
     ] = None
     gib: Annotated[int, Field(ge=5, le=16_384, description="size of the database's volume in GiB")] = 20
-    backup_hours: Annotated[
-        Literal[1, 2, 3, 4, 6, 8, 12, 24] | None,
-        Field(description="hours between two backups of the database to the object store; None = no backups"),
-    ] = 24
+    backup_hours: BackupHours = 24
     host: Annotated[Host, Field(description="host of Weights & Biases")] = "api.wandb.ai"
     entity: Annotated[Project | None, Field(description="team or user there; None = the key's owner")] = None
     project: Annotated[Project | None, Field(description="project there; None = the stack's name")] = None

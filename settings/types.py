@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from difflib import get_close_matches
 from ipaddress import IPv4Network
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -41,6 +41,12 @@ class Matching:
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         return {**handler(schema), "pattern": f"^(?:{self.pattern})$"}
+
+
+BackupHours = Annotated[
+    Literal[1, 2, 3, 4, 6, 8, 12, 24] | None,
+    Field(description="hours between two backups of the database to the object store; None = no backups"),
+]
 
 
 def _versioned(value: str) -> str:

@@ -9,15 +9,19 @@ from components.kubeflow.katib import LABELS
 from components.kubeflow.katib_hooks import EXPERIMENT_KEY
 from components.kubeflow.trial_database import DATABASE, DATABASE_PORT, MANAGER, MANAGER_PORT
 from components.platform.network_rules import Flow, Pods, Reach, Rule
+from stacks.backups import COPIES, copies_rule
 
 ALGORITHM_PORT, STOPPING_PORT = 6789, 6788
 _ALGORITHMS = "katib.kubeflow.org/suggestion"
 """Label of the pods of an algorithm's service (pkg/controller.v1beta1/util/labels.go)."""
 
 
-def experiment_rules(api: Reach) -> Mapping[str, Sequence[Rule]]:
-    """The rules where Katib runs and where its trials do. Early stopping writes a trial's status."""
+def experiment_rules(api: Reach, stores: Sequence[Reach]) -> Mapping[str, Sequence[Rule]]:
+    """The rules where Katib runs and where its trials do. Early stopping writes a trial's status. `stores` is how pods
+    reach the object store.
+    """
     trials, algorithms = Pods(having=EXPERIMENT_KEY), Pods(having=_ALGORITHMS)
+    database = Flow(peers=[Pods(labels=DATABASE)], ports=[DATABASE_PORT])
     manager = Flow(peers=[Pods(namespace="kubeflow", labels=MANAGER)], ports=[MANAGER_PORT])
     controller = Pods(namespace="kubeflow", labels=LABELS)
     ports = (ALGORITHM_PORT, STOPPING_PORT)
@@ -57,12 +61,13 @@ def experiment_rules(api: Reach) -> Mapping[str, Sequence[Rule]]:
                         ports=[MANAGER_PORT],
                     )
                 ],
-                egress=[Flow(peers=[Pods(labels=DATABASE)], ports=[DATABASE_PORT])],
+                egress=[database],
             ),
             Rule(
                 name="trial-database",
                 pods=Pods(labels=DATABASE),
-                ingress=[Flow(peers=[Pods(labels=MANAGER)], ports=[DATABASE_PORT])],
+                ingress=[Flow(peers=[Pods(labels=MANAGER), COPIES], ports=[DATABASE_PORT])],
             ),
+            copies_rule("trial-database-copies", database, stores),
         ],
     }

@@ -13,8 +13,12 @@ from components.training.job import TrainingJobArgs
 from planner.experiments import COLLECTOR_MIB, COLLECTOR_MILLICORES, ExperimentPlan
 from planner.types import Plan
 from planner.workload_types import RunPlan
+from stacks.backups import back_up
 from stacks.platform import Platform
 from stacks.services import Services
+
+ACCOUNT, BACKUPS = "katib-backup", "backups/trials"
+"""Of the copies of Katib's database, and their place in the stack's own bucket."""
 
 
 def deploy_experiments(
@@ -40,9 +44,11 @@ def deploy_experiments(
         room=CollectorRoom(millicores=COLLECTOR_MILLICORES, memory_mib=COLLECTOR_MIB),
         operator=services.training_operator,
     )
-    controller = Katib("katib", katib, inside).ready
+    made = Katib("katib", katib, inside)
+    namespace = services.namespaces["kubeflow"]
+    back_up("trials-backup", ACCOUNT, namespace, made.database, BACKUPS, database.backup_hours, platform, inside)
     return {
-        name: Experiment(f"experiment-{name}", _args(each, asked(each.trial), controller), inside).experiment
+        name: Experiment(f"experiment-{name}", _args(each, asked(each.trial), made.ready), inside).experiment
         for name, each in plan.experiments.items()
     }
 

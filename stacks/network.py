@@ -62,7 +62,7 @@ def network_rules(
     """The rules by namespace; `gates` are the pools that are measured. With `experiments` Katib is there, with
     `tracking` what runs tell, with `outside` what brings secrets, with `pipelines` those of Kubeflow, with
     `registry`, the port that signatures are fetched from, what checks them."""
-    katib = experiment_rules(known.api) if experiments else {}
+    katib = experiment_rules(known.api, _stores(known)) if experiments else {}
     told = tracking_rules(tracking, _stores(known)) if tracking else {}
     steps = pipelines_rules(known.api, _stores(known), tracked=TRACKER in told) if pipelines else {}
     own = {TRACKER: [DENY, NAMES, *told[TRACKER], *steps.get(TRACKER, ())]} if TRACKER in told else {}

@@ -15,12 +15,14 @@ from components.platform.sandbox import CLASS
 from components.training.job import TrainingJobArgs
 from planner.types import Plan
 from planner.workload_types import RunPlan
+from stacks.backups import back_up
 from stacks.pipeline_files import compiled
 from stacks.platform import Platform
 from stacks.services import Services
 
-PREFIX = "pipelines"
-"""Place in the stack's own bucket."""
+ACCOUNT = "pipelines-backup"
+PREFIX, BACKUPS = "pipelines", "backups/pipelines"
+"""Places in the stack's own bucket: what steps may write in is none for copies of the database."""
 
 _WRITERS = (SERVER, RUNNER, UI)
 
@@ -62,6 +64,7 @@ def deploy_pipelines(
         ),
         inside,
     )
+    back_up("pipelines-backup", ACCOUNT, namespace, programs.database, BACKUPS, wanted.backup_hours, platform, inside)
     runs = [
         PipelineRun(f"pipeline-run-{name}", PipelineRunArgs(job=asked(plan.runs[name]), namespace=namespace), inside)
         for name in wanted.runs

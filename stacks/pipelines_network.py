@@ -13,6 +13,7 @@ from components.platform.network_rules import Flow, Pods, Reach, Rule
 from components.tracking.mlflow import NAMESPACE as TRACKER
 from components.tracking.mlflow import PORT as TRACKER_PORT
 from components.tracking.mlflow import SERVER as TRACKER_SERVER
+from stacks.backups import COPIES, copies_rule
 
 STEPS = Pods(having=WORKFLOW_KEY)
 
@@ -49,8 +50,9 @@ def pipelines_rules(api: Reach, stores: Sequence[Reach], *, tracked: bool) -> Ma
         Rule(
             name="pipelines-database",
             pods=Pods(labels=DATABASE),
-            ingress=[Flow(peers=[server, metadata], ports=[DATABASE_PORT])],
+            ingress=[Flow(peers=[server, metadata, COPIES], ports=[DATABASE_PORT])],
         ),
+        copies_rule("pipelines-copies", database, stores),
         Rule(
             name="pipelines-metadata-page",
             pods=Pods(labels=ENVOY),

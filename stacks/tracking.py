@@ -8,7 +8,6 @@ import pulumi
 
 from catalogue import versions
 from catalogue.supply import Supply
-from components.tracking.backup import ACCOUNT, TrackingBackup, TrackingBackupArgs
 from components.tracking.database import TrackingDatabase, TrackingDatabaseArgs
 from components.tracking.key import KEY, SECRET, TrackingKey, TrackingKeyArgs
 from components.tracking.mlflow import ADDRESS, NAMESPACE, PORT, SERVICE, Mlflow, MlflowArgs
@@ -16,10 +15,12 @@ from components.training.job import SecretValue
 from planner.mlops import DATABASE_REQUEST, MLFLOW_REQUEST, MlflowPlan, TrackingPlan, WandbPlan
 from planner.types import Plan
 from planner.workload_types import RunPlan
+from stacks.backups import back_up
 from stacks.outside import outside_of
 from stacks.platform import Platform
 from stacks.services import Services
 
+ACCOUNT = "mlflow-backup"
 ARTIFACTS, BACKUPS = "tracking/artifacts", "tracking/backups"
 """Places in the stack's own bucket: of what runs hand over, and of the database's copies."""
 
@@ -59,14 +60,7 @@ def _mlflow(
     inside: pulumi.ResourceOptions,
 ) -> Tracker:
     namespace, objects = services.namespaces[NAMESPACE], platform.objects
-
-    def place(prefix: str) -> pulumi.Output[str]:
-        return pulumi.Output.format("{0}://{1}/{2}", objects.scheme, objects.bucket, prefix)
-
-    def writer(account: str, prefix: str) -> pulumi.Output[str]:
-        return objects.writer(f"{account}-identity", prefix=prefix, namespace=namespace, account=account, opts=inside)
-
-    database = TrackingDatabase(
+    server = TrackingDatabase(
         "tracking-database",
         TrackingDatabaseArgs(
             namespace=namespace,
@@ -78,32 +72,23 @@ def _mlflow(
             memory_mib=DATABASE_REQUEST[1],
         ),
         inside,
-    )
-    server = MlflowArgs(
+    ).database
+    mlflow = MlflowArgs(
         namespace=namespace,
         image=supply.image(versions.MLFLOW_IMAGE),
-        artifacts=place(ARTIFACTS),
+        artifacts=pulumi.Output.format("{0}://{1}/{2}", objects.scheme, objects.bucket, ARTIFACTS),
         client=objects.copier.env,
-        granted=writer(SERVICE, ARTIFACTS),
-        password=database.secret,
-        database=database.ready,
+        granted=objects.writer(
+            f"{SERVICE}-identity", prefix=ARTIFACTS, namespace=namespace, account=SERVICE, opts=inside
+        ),
+        password=server.secret,
+        database=server.service,
         millicores=MLFLOW_REQUEST[0],
         memory_mib=MLFLOW_REQUEST[1],
         pages=pages,
     )
-    Mlflow("tracking", server, inside)
-    if wanted.backup_s is not None:
-        backup = TrackingBackupArgs(
-            namespace=namespace,
-            image=supply.image(versions.POSTGRES_IMAGE),
-            copier=objects.copier,
-            granted=writer(ACCOUNT, BACKUPS),
-            password=database.secret,
-            uri=place(BACKUPS),
-            every_seconds=wanted.backup_s,
-            database=database.ready,
-        )
-        TrackingBackup("tracking-backup", backup, inside)
+    Mlflow("tracking", mlflow, inside)
+    back_up("tracking-backup", ACCOUNT, namespace, server, BACKUPS, wanted.backup_hours, platform, inside)
 
     def environment(run: RunPlan, lineage: Mapping[str, str]) -> dict[str, pulumi.Input[str]]:
         """Variables that MLflow's library and the reference trainer read (mlflow/environment_variables.py)."""

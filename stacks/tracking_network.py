@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from components.platform.network_rules import JOB_KEY, Flow, Pods, Reach, Rule, internet
+from components.platform.network_rules import Flow, Pods, Reach, Rule, internet
 from components.platform.postgresql import PORT as DATABASE_PORT
 from components.tracking.database import DATABASE
 from components.tracking.mlflow import NAMESPACE, PORT, SERVER
 from components.training.pod import RUN_KEY
 from planner.mlops import TrackingPlan
+from stacks.backups import COPIES, copies_rule
 
 
 def tracking_rules(plan: TrackingPlan, stores: Sequence[Reach]) -> Mapping[str, Sequence[Rule]]:
@@ -15,7 +16,7 @@ def tracking_rules(plan: TrackingPlan, stores: Sequence[Reach]) -> Mapping[str, 
     runs = Pods(having=RUN_KEY)
     if plan.wandb is not None:
         return {"training": [Rule(name="runs-tell", pods=runs, egress=[Flow(peers=[internet()], ports=[443])])]}
-    server, database, copies = Pods(labels=SERVER), Pods(labels=DATABASE), Pods(having=JOB_KEY)
+    server, database = Pods(labels=SERVER), Pods(labels=DATABASE)
     asks = Flow(peers=[database], ports=[DATABASE_PORT])
     keeps = [Flow(peers=[each], ports=each.ports) for each in stores]
     told = Flow(peers=[Pods(namespace="training", having=RUN_KEY)], ports=[PORT])
@@ -32,8 +33,8 @@ def tracking_rules(plan: TrackingPlan, stores: Sequence[Reach]) -> Mapping[str, 
             Rule(
                 name="tracker-database",
                 pods=database,
-                ingress=[Flow(peers=[server, copies], ports=[DATABASE_PORT])],
+                ingress=[Flow(peers=[server, COPIES], ports=[DATABASE_PORT])],
             ),
-            Rule(name="tracker-copies", pods=copies, egress=[asks, *keeps]),
+            copies_rule("tracker-copies", asks, stores),
         ],
     }

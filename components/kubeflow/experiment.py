@@ -30,6 +30,8 @@ REFERENCE_FORMAT = r"(loss) ([+-]?\d+\.?\d*(?:[Ee][+-]?\d+)?)"
 _DONE = 'status.conditions.#(type=="{0}")#|#(status=="True")#'
 _NAMED = {"MLFLOW_TRACKING_URI": "MLFLOW_RUN_NAME", "WANDB_BASE_URL": "WANDB_NAME"}
 """Where a tracker is, the variable by which its run gets its name (mlflow/environment_variables.py; docs.wandb.ai)."""
+KEPT_SECONDS = 86_400
+"""How long the job of a trial stays that is retained: Katib reads its metrics as soon as it has ended."""
 _FIRST_RANK = {"training.kubeflow.org/job-role": "master"}
 
 
@@ -149,6 +151,10 @@ def trial_job(args: ExperimentArgs, account: pulumi.Input[str]) -> dict[str, Any
     """
     told = [f"--{each.name}=${{trialParameters.{each.name}}}" for each in args.parameters]
     spec = pytorch_job(_of_a_trial(args.trial), account)
+    if args.stopping:
+        # Katib leaves the job of a trial that is over alone, and makes it no second time when the operator has removed
+        # it (pkg/controller.v1beta1/trial/trial_controller.go, reconcileJob).
+        spec["runPolicy"]["ttlSecondsAfterFinished"] = KEPT_SECONDS
     # The operator adds up the restarts of all containers, and where the first rank fails its collector does too (KJ08).
     spec["runPolicy"]["backoffLimit"] = args.trial.restarts * (args.trial.nodes + 1) + 1
     for role, replica in spec["pytorchReplicaSpecs"].items():

@@ -19,6 +19,7 @@ from components.kubeflow.katib_rbac import KINDS, KatibAccount, cluster_rules, n
 from components.kubeflow.trial_database import COMPONENT, TrialDatabase, TrialDatabaseArgs
 from components.platform.confinement import confined
 from components.platform.rights import AccountArgs
+from components.platform.servers import Database
 
 LABELS = {COMPONENT: "controller"}
 METRICS, HEALTH = 8080, 18080
@@ -47,9 +48,12 @@ class KatibArgs:
 
 
 class Katib(Component):
-    """The controller with what it needs. `ready` is the resource after which Experiments are accepted."""
+    """The controller with what it needs. `ready` is the resource after which Experiments are accepted, `database` has
+    the metrics of trials.
+    """
 
     ready: pulumi.Resource
+    database: Database
 
     def __init__(self, name: str, args: KatibArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
@@ -86,7 +90,7 @@ class Katib(Component):
         config = katib_config(args.images, args.room)
         before = [*crds, database.ready, args.operator, *self._create_hooks()]
         deployment = self._create_deployment(account.name, config, before)
-        self.ready = self._create_service(deployment)
+        self.ready, self.database = self._create_service(deployment), database.database
         self.register_outputs({"kinds": list(KINDS)})
 
     def _create_hooks(self) -> list[pulumi.Resource]:

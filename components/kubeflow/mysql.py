@@ -8,7 +8,17 @@ import pulumi_kubernetes as k8s
 
 from components._base import Component
 from components.platform.confinement import confined
-from components.platform.servers import DATABASE_USER, data_claim, database, password_of, password_secret, service_of
+from components.platform.servers import (
+    DATABASE_USER,
+    DUMPS,
+    Database,
+    Dump,
+    data_claim,
+    database,
+    password_of,
+    password_secret,
+    service_of,
+)
 
 PORT, KEY = 3306, "MYSQL_ROOT_PASSWORD"
 _DIRECTORY = "/var/lib/mysql"
@@ -18,7 +28,7 @@ _DIRECTORY = "/var/lib/mysql"
 @dataclass(frozen=True, kw_only=True)
 class MysqlArgs:
     """The server `name` with a volume of `gib` of the class `storage_class`; `password` is that of its root, who is the
-    client's user. `port` is the port's name, `options` are mysqld's.
+    client's user. `port` is the port's name, `options` are mysqld's, `databases` what is copied.
     """
 
     name: str
@@ -30,21 +40,33 @@ class MysqlArgs:
     storage_class: pulumi.Input[str]
     gib: int
     image: str
+    databases: Sequence[str]
     options: Sequence[str] = ()
 
 
-def mysql(owner: Component, args: MysqlArgs) -> tuple[pulumi.Output[str], k8s.core.v1.Service]:
-    """Register the server as children of `owner`: the name of the Secret with its password, and its Service, which
-    comes after it.
-
-    Its volume goes with it.
+def dump(host: str, databases: Sequence[str]) -> Dump:
+    """As of one moment, without locks; a whole one alone has its last line (MySQL 8.4 reference manual, mysqldump,
+    `--single-transaction`, `--dump-date`).
     """
+    file = f"{DUMPS}/{host}.sql"
+    asked = f"--host={host} --port={PORT} --user=root --single-transaction --routines --result-file={file}"
+    script = f"""\
+set -eu
+mysqldump {asked} --databases {" ".join(databases)}
+tail -n 1 {file} | grep -q '^-- Dump completed'
+"""
+    return Dump(file=file, script=script, variable="MYSQL_PWD", key=KEY)
+
+
+def mysql(owner: Component, args: MysqlArgs) -> Database:
+    """Register the server as children of `owner`. Its volume goes with it."""
     secret = password_secret(owner, args.secret, args.namespace, KEY, args.password)
     volume = data_claim(args.storage_class, args.gib)
     server = database(
         owner, "mysql", args.name, args.namespace, args.labels, _container(args, secret), volume, kept=False
     )
-    return secret, service_of(owner, "service", args.name, args.namespace, args.labels, (args.port, PORT), server)
+    service = service_of(owner, "service", args.name, args.namespace, args.labels, (args.port, PORT), server)
+    return Database(image=args.image, secret=secret, service=service, dump=dump(args.name, args.databases))
 
 
 def _container(args: MysqlArgs, secret: pulumi.Output[str]) -> k8s.core.v1.ContainerArgs:

@@ -13,6 +13,7 @@ import pulumi_kubernetes as k8s
 from components._base import Component
 from components.kubeflow.argo import Argo, ArgoArgs
 from components.kubeflow.mysql import PORT, MysqlArgs, mysql
+from components.kubeflow.pipelines_metadata import DATABASE as KNOWN
 from components.kubeflow.pipelines_metadata import Metadata, MetadataArgs
 from components.kubeflow.pipelines_pods import Program, asked, found, own_namespace, running, variables
 from components.kubeflow.pipelines_rbac import (
@@ -28,9 +29,11 @@ from components.kubeflow.pipelines_rbac import (
     starter_rules,
     ui_rules,
 )
+from components.kubeflow.pipelines_server import DATABASE as SERVED
 from components.kubeflow.pipelines_server import Server, ServerArgs, Store
 from components.platform.copying import ClientValue
 from components.platform.rights import AccountArgs, Rules
+from components.platform.servers import Database
 
 NAMESPACE = "pipelines"
 DATABASE = {"app": "mysql"}
@@ -67,14 +70,17 @@ class PipelinesArgs:
 
 
 class Pipelines(Component):
-    """All of it. `ready` is the resource after which pipelines are taken and their runs are started."""
+    """All of it. `ready` is the resource after which pipelines are taken and their runs are started, `database` has
+    what they and ML Metadata know.
+    """
 
     ready: pulumi.Resource
+    database: Database
 
     def __init__(self, name: str, args: PipelinesArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
         self._args = args
-        password, database = mysql(
+        self.database = mysql(
             self,
             MysqlArgs(
                 name="mysql",
@@ -86,6 +92,7 @@ class Pipelines(Component):
                 storage_class=args.storage_class,
                 gib=args.gib,
                 image=args.database_image,
+                databases=(SERVED, KNOWN),
                 # ML Metadata's client knows no other way to sign in (third-party/mysql/base/mysql-deployment.yaml).
                 options=[
                     "--authentication-policy=mysql_native_password",
@@ -113,8 +120,8 @@ class Pipelines(Component):
                 envoy_image=args.images["metadata-envoy"],
                 host="mysql",
                 port=PORT,
-                password=password,
-                database=database,
+                password=self.database.secret,
+                database=self.database.service,
                 millicores=METADATA_REQUEST[0],
                 memory_mib=METADATA_REQUEST[1],
             ),
@@ -128,10 +135,10 @@ class Pipelines(Component):
                 images=args.images,
                 host="mysql",
                 port=PORT,
-                password=password,
+                password=self.database.secret,
                 store=args.store,
                 granted=args.granted["ml-pipeline"],
-                after=[database, argo.ready, metadata.ready, *steps],
+                after=[self.database.service, argo.ready, metadata.ready, *steps],
                 millicores=SERVER_REQUEST[0],
                 memory_mib=SERVER_REQUEST[1],
             ),

@@ -14,7 +14,7 @@ from components.kubeflow.mysql import KEY
 from components.kubeflow.pipelines_pods import Program, found, running, variables
 from components.platform.servers import password_of
 
-METADATA = {"component": "metadata-grpc-server"}
+METADATA, DATABASE = {"component": "metadata-grpc-server"}, "metadb"
 ENVOY = {"component": "metadata-envoy"}
 METADATA_NAME, ENVOY_NAME = "metadata-grpc-service", "metadata-envoy-service"
 METADATA_PORT, ENVOY_PORT = 8080, 9090
@@ -121,7 +121,7 @@ class Metadata(Component):
                 *variables(
                     {
                         "DBCONFIG_USER": "root",
-                        "MYSQL_DATABASE": "metadb",
+                        "MYSQL_DATABASE": DATABASE,
                         "MYSQL_HOST": args.host,
                         "MYSQL_PORT": str(args.port),
                     }

@@ -22,7 +22,7 @@ from components.platform.copying import ClientValue, StoreAddress
 from components.platform.rights import AccountArgs
 from components.platform.servers import password_of
 
-LABELS = {"app": "ml-pipeline"}
+LABELS, DATABASE = {"app": "ml-pipeline"}, "mlpipeline"
 HTTP_PORT, GRPC_PORT = 8888, 8887
 _HEALTH = "/apis/v1beta1/healthz"
 
@@ -174,7 +174,7 @@ def _database(args: ServerArgs) -> list[k8s.core.v1.EnvVarArgs]:
     plain = {
         "DB_DRIVER_NAME": "mysql",
         "DBCONFIG_CONMAXLIFETIME": "120s",
-        "DBCONFIG_MYSQLCONFIG_DBNAME": "mlpipeline",
+        "DBCONFIG_MYSQLCONFIG_DBNAME": DATABASE,
         "DBCONFIG_MYSQLCONFIG_HOST": args.host,
         "DBCONFIG_MYSQLCONFIG_PORT": str(args.port),
         "DBCONFIG_MYSQLCONFIG_USER": "root",

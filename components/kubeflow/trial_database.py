@@ -12,7 +12,7 @@ import pulumi_kubernetes as k8s
 from components._base import Component
 from components.platform.confinement import confined
 from components.platform.postgresql import KEY, PORT, PostgresArgs, postgres
-from components.platform.servers import password_of, service_of
+from components.platform.servers import Database, password_of, service_of
 
 COMPONENT = "katib.kubeflow.org/component"
 DATABASE, MANAGER = {COMPONENT: "postgres"}, {COMPONENT: "db-manager"}
@@ -40,11 +40,12 @@ class TrialDatabase(Component):
     """The database and its service. `ready` is the resource after which metrics are taken."""
 
     ready: pulumi.Resource
+    database: Database
 
     def __init__(self, name: str, args: TrialDatabaseArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
         self._args = args
-        database = PostgresArgs(
+        server = PostgresArgs(
             name=DATABASE_NAME,
             namespace=args.namespace,
             labels=DATABASE,
@@ -59,14 +60,14 @@ class TrialDatabase(Component):
             memory_mib=512,
             kept=False,
         )
-        secret, service = postgres(self, database)
-        manager = self._create_manager(secret, service)
+        self.database = postgres(self, server)
+        manager = self._create_manager(self.database)
         self.ready = service_of(
             self, "manager-service", MANAGER_NAME, args.namespace, MANAGER, ("api", MANAGER_PORT), manager
         )
         self.register_outputs({"gib": args.gib})
 
-    def _create_manager(self, secret: pulumi.Output[str], database: pulumi.Resource) -> k8s.apps.v1.Deployment:
+    def _create_manager(self, database: Database) -> k8s.apps.v1.Deployment:
         """It asks the database for a row when it is asked how it is (cmd/db-manager/v1beta1/main.go, Check)."""
         core, meta = k8s.core.v1, k8s.meta.v1
 
@@ -82,7 +83,7 @@ class TrialDatabase(Component):
             name=MANAGER_NAME,
             image=self._args.manager_image,
             command=["./katib-db-manager"],
-            env=[core.EnvVarArgs(name="DB_NAME", value="postgres"), password_of("DB_PASSWORD", secret, KEY)],
+            env=[core.EnvVarArgs(name="DB_NAME", value="postgres"), password_of("DB_PASSWORD", database.secret, KEY)],
             ports=[core.ContainerPortArgs(name="api", container_port=MANAGER_PORT)],
             termination_message_policy="FallbackToLogsOnError",
             readiness_probe=healthy(10),
@@ -105,5 +106,7 @@ class TrialDatabase(Component):
                     ),
                 ),
             ),
-            self.child(depends_on=[database], custom_timeouts=pulumi.CustomTimeouts(create="10m", update="10m")),
+            self.child(
+                depends_on=[database.service], custom_timeouts=pulumi.CustomTimeouts(create="10m", update="10m")
+            ),
         )

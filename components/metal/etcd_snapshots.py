@@ -11,8 +11,7 @@ import pulumi_kubernetes as k8s
 from components._base import Component
 from components.platform.confinement import confined
 from components.platform.copying import Copier, copying_container
-from components.platform.jobs import repeated_job
-from components.training.backup import schedule
+from components.platform.jobs import repeated_job, schedule
 
 NAME, NAMESPACE = "etcd-snapshots", "kube-system"
 CERTIFICATES = "/etc/kubernetes/pki/etcd"

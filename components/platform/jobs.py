@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 import pulumi
 import pulumi_kubernetes as k8s
 
+from catalogue.units import HOURS_PER_DAY, SECONDS_PER_HOUR
+
 REPLACED_UNLESS_DONE = {"pulumi.com/replaceUnready": "true"}
 DISPLACED = k8s.batch.v1.PodFailurePolicyRuleArgs(
     action="Ignore",
@@ -87,3 +89,11 @@ def repeated_job(
             ),
         ),
     )
+
+
+def schedule(every_seconds: int) -> str:
+    """Cron's words for whole hours, counted from midnight. Raises ValueError if a day has no such parts."""
+    hours, rest = divmod(every_seconds, SECONDS_PER_HOUR)
+    if hours < 1 or rest or HOURS_PER_DAY % hours:
+        raise ValueError(f"a day is not a multiple of {every_seconds / SECONDS_PER_HOUR:g} h")
+    return "0 0 * * *" if hours == HOURS_PER_DAY else f"0 */{hours} * * *"

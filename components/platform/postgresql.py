@@ -8,7 +8,17 @@ import pulumi_kubernetes as k8s
 
 from components._base import Component
 from components.platform.confinement import confined
-from components.platform.servers import DATABASE_USER, data_claim, database, password_of, password_secret, service_of
+from components.platform.servers import (
+    DATABASE_USER,
+    DUMPS,
+    Database,
+    Dump,
+    data_claim,
+    database,
+    password_of,
+    password_secret,
+    service_of,
+)
 
 PORT, KEY = 5432, "password"
 _DIRECTORY = "/var/lib/postgresql/data"
@@ -37,12 +47,26 @@ class PostgresArgs:
     kept: bool
 
 
-def postgres(owner: Component, args: PostgresArgs) -> tuple[pulumi.Output[str], k8s.core.v1.Service]:
-    """Register the server as children of `owner`: its Secret's name, and its Service, which comes after it."""
+def dump(host: str, user: str) -> Dump:
+    """Of the user's own database. A custom archive is one file and compressed; its list stands at its end (PostgreSQL
+    documentation, pg_dump).
+    """
+    file = f"{DUMPS}/{user}.dump"
+    script = f"""\
+set -eu
+pg_dump --host={host} --port={PORT} --username={user} --dbname={user} --format=custom --file={file}
+pg_restore --list {file} > /dev/null
+"""
+    return Dump(file=file, script=script, variable="PGPASSWORD", key=KEY)
+
+
+def postgres(owner: Component, args: PostgresArgs) -> Database:
+    """Register the server as children of `owner`."""
     secret = password_secret(owner, args.secret, args.namespace, KEY, args.password)
     volume, container = data_claim(args.storage_class, args.gib), _container(args, secret)
     server = database(owner, "server", args.name, args.namespace, args.labels, container, volume, kept=args.kept)
-    return secret, service_of(owner, "service", args.name, args.namespace, args.labels, (args.port, PORT), server)
+    service = service_of(owner, "service", args.name, args.namespace, args.labels, (args.port, PORT), server)
+    return Database(image=args.image, secret=secret, service=service, dump=dump(args.name, args.user))
 
 
 def _container(args: PostgresArgs, secret: pulumi.Output[str]) -> k8s.core.v1.ContainerArgs:

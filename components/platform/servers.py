@@ -2,6 +2,7 @@
 its password."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import pulumi
 import pulumi_kubernetes as k8s
@@ -11,6 +12,31 @@ from components._base import Component
 DATABASE_USER = 999
 """User of the images of MySQL and PostgreSQL (docker-library/mysql, 8.4/Dockerfile.oracle;
 docker-library/postgres, 17/bookworm/Dockerfile)."""
+
+DUMPS = "/dump"
+"""Where a copy of a database lies before it goes to the object store."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dump:
+    """How a server is copied: `script`, a shell's, writes `file`, and fails where that is not whole. Its program takes
+    the password, `key` of a Secret, from `variable`.
+    """
+
+    file: str
+    script: str
+    variable: str
+    key: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Database:
+    """A server of `image` that is registered: `service` comes after it, `secret` names the Secret of its password."""
+
+    image: str
+    secret: pulumi.Output[str]
+    service: pulumi.Resource
+    dump: Dump
 
 
 def service_of(

@@ -6,6 +6,7 @@ import pulumi
 
 from components._base import Component
 from components.platform.postgresql import PostgresArgs, postgres
+from components.platform.servers import Database
 
 ROLE_KEY = "gpucluster/tracking"
 DATABASE = {ROLE_KEY: "database"}
@@ -27,13 +28,9 @@ class TrackingDatabaseArgs:
 
 
 class TrackingDatabase(Component):
-    """The server. `secret` is the name of the Secret with its password, `ready` what exists when it answers.
+    """The server. Its volume stays when the server is taken away, and goes with its namespace."""
 
-    Its volume stays when the server is taken away, and goes with its namespace.
-    """
-
-    secret: pulumi.Output[str]
-    ready: pulumi.Resource
+    database: Database
 
     def __init__(self, name: str, args: TrackingDatabaseArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
@@ -52,5 +49,5 @@ class TrackingDatabase(Component):
             memory_mib=args.memory_mib,
             kept=True,
         )
-        self.secret, self.ready = postgres(self, server)
-        self.register_outputs({"secret": self.secret})
+        self.database = postgres(self, server)
+        self.register_outputs({"secret": self.database.secret})

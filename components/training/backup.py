@@ -5,10 +5,9 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_kubernetes as k8s
 
-from catalogue.units import HOURS_PER_DAY, SECONDS_PER_HOUR
 from components._base import Component
 from components.platform.copying import Copier, copying_container
-from components.platform.jobs import repeated_job
+from components.platform.jobs import repeated_job, schedule
 from components.training.saving import CHECKPOINTS, saves
 
 _SCRIPT = """\
@@ -37,14 +36,6 @@ def script(copier: Copier) -> str:
     whole = copier.store(".", '"$CHECKPOINT_URI/$newest"', but="SHA256SUMS")
     last = copier.store_file("SHA256SUMS", '"$CHECKPOINT_URI/$newest/SHA256SUMS"')
     return f"{_SCRIPT}{whole}\n{last}\n"
-
-
-def schedule(every_seconds: int) -> str:
-    """Cron's words for whole hours, counted from midnight. Raises ValueError if a day has no such parts."""
-    hours, rest = divmod(every_seconds, SECONDS_PER_HOUR)
-    if hours < 1 or rest or HOURS_PER_DAY % hours:
-        raise ValueError(f"a day is not a multiple of {every_seconds / SECONDS_PER_HOUR:g} h")
-    return "0 0 * * *" if hours == HOURS_PER_DAY else f"0 */{hours} * * *"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,12 +14,11 @@ import pulumi_kubernetes as k8s
 from components._base import Component
 from components.platform.accounts import service_account
 from components.platform.confinement import confined, confined_values
-from components.platform.jobs import repeated_job
+from components.platform.jobs import repeated_job, schedule
 from components.platform.node_files import node_files
 from components.platform.pods import SHM, PodShape
 from components.platform.scripted import IDENTITY
 from components.platform.taints import GPU_PRODUCT_KEY, POOL_KEY, Taint, tolerations
-from components.training.backup import schedule
 from components.training.follow_up_rights import allow
 from components.training.pod import CONTAINER, MEASURED, RUN_KEY, noted
 from components.training.saving import CHECKPOINTS, saves

@@ -131,6 +131,39 @@ STORAGE = Subject(
             link="https://kubernetes.io/docs/concepts/storage/persistent-volumes/#expanding-persistent-volumes-claims",
         ),
         Failure(
+            id="database-uncopied",
+            alert="DatabaseUncopied",
+            title="A database was not copied when it was due",
+            signal="CronJobs of copies whose last start was followed by no success (kube-state-metrics)",
+            expression="gpucluster:database:copies_due > 0",
+            limits={},
+            span="1h",
+            severity="warning",
+            domains=("system",),
+            owner="platform",
+            summary="The copy {{ $labels.namespace }}/{{ $labels.cronjob }} was due an hour ago and is not in the"
+            " bucket.",
+            meaning="The database works. If its volume is lost now, it comes back as it was at the copy before.",
+            causes=(
+                "the database does not answer, or its password is another one since its volume was filled",
+                "the account may not write to the bucket, or nothing reaches it",
+                "no node has room for the pod",
+            ),
+            actions=(
+                Action(say="See which try failed", command="kubectl get jobs,pods -n NAMESPACE"),
+                Action(
+                    say="Read what the database's program said, and what the object store did",
+                    command="kubectl logs -n NAMESPACE POD --all-containers",
+                ),
+                Action(
+                    say="Copy it now, when that is mended",
+                    command="kubectl create job -n NAMESPACE copy-now --from=cronjob/CRONJOB",
+                ),
+            ),
+            over="A copy has succeeded since.",
+            link="https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/",
+        ),
+        Failure(
             id="ceph-slow",
             alert="CephSlow",
             title="Ceph is slow",

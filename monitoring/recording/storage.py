@@ -22,6 +22,13 @@ STORAGE = Group(
             " kubelet_volume_stats_capacity_bytes)",
             labels=("namespace", "persistentvolumeclaim"),
         ),
+        Recording(
+            name="gpucluster:database:copies_due",
+            expression='count by (namespace, cronjob) (kube_cronjob_status_last_schedule_time{cronjob=~".+-backup"}'
+            " unless on (namespace, cronjob) (kube_cronjob_status_last_successful_time >="
+            " kube_cronjob_status_last_schedule_time))",
+            labels=("namespace", "cronjob"),
+        ),
         # The FSx CSI driver gives the kubelet no volume statistics: what the nodes' mounts say is all there is.
         Recording(
             name="gpucluster:shared_files:used_ratio",

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from components.training.backup import schedule, script
+from components.platform.jobs import schedule
+from components.training.backup import script
 from components.training.job import TrainingJob
 from tests.components.samples import CLI, SAMPLES, built, job_args
 

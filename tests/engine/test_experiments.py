@@ -4,10 +4,12 @@ are ended early, and too many that fail end the experiment (R02, R05).
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from .databases import TRIALS, asked, copied, lose, restore, scaled
 from .rehearsed import Rehearsed, rehearsed, until
 from .trees import Tree
 
@@ -131,6 +133,24 @@ def test_a_trial_was_a_gang_of_the_experiments_queue_and_its_job_goes_unless_tri
 
     stay = {"llama-3-8b-sft", *(each["metadata"]["name"] for each in trials)}
     until(lambda: jobs() == stay, "the jobs of trials to go where none is stopped early")
+
+
+def test_lost_metrics_are_back_from_the_copy_that_their_schedule_made_r02(tuned: Rehearsed, tmp_path: Path) -> None:
+    for name in ("rates", "too-high"):
+        ended(tuned, name)
+
+    def values() -> str:
+        query = "select trial_name, time, value from observation_logs order by 1, 2, 3"
+        return asked(tuned, TRIALS, f"psql --no-psqlrc --username=katib --dbname=katib --command='{query}'", tmp_path)
+
+    known = values()
+    assert "rates" in known
+    (tmp_path / "katib.dump").write_bytes(copied(tuned, TRIALS))
+    scaled(tuned, "kubeflow", "Deployment", "katib-db-manager", 0)
+    lose(tuned, TRIALS)
+    restore(tuned, TRIALS, tmp_path)
+    scaled(tuned, "kubeflow", "Deployment", "katib-db-manager", 1)
+    assert values() == known
 
 
 def test_the_algorithms_go_with_their_experiments_and_up_changes_nothing(tuned: Rehearsed) -> None:

@@ -24,7 +24,7 @@ from rehearsed.telling import loss
 from tests.node.mlflow_servers import runs, steps
 from tests.node.test_pipelines import Line, champion, documents, tags
 
-from .databases import copied, lose_database, restore, scaled, secret
+from .databases import PIPELINES, TRACKER, copied, lose, restore, scaled, secret
 from .rehearsed import Rehearsed, rehearsed, until
 from .trees import Tree
 
@@ -189,14 +189,19 @@ def test_a_lost_database_is_back_from_the_copy_that_its_schedule_made(
 ) -> None:
     line = Line(tmp_path, tmp_path, tracker, {"model": MODEL})
     known, before = told(tracker), champion(line)
-    copied(site, tmp_path / "mlflow.dump")
-    scaled(site, "Deployment", "mlflow", 0)
-    lose_database(site)
-    restore(site, tmp_path)
-    scaled(site, "Deployment", "mlflow", 1)
+    (tmp_path / "mlflow.dump").write_bytes(copied(site, TRACKER))
+    scaled(site, "tracking", "Deployment", "mlflow", 0)
+    lose(site, TRACKER)
+    restore(site, TRACKER, tmp_path)
+    scaled(site, "tracking", "Deployment", "mlflow", 1)
     after: dict[str, Any] = until(lambda: told(tracker), "MLflow to know the run again")
     assert champion(line) == before
     assert steps(tracker, after, "loss") == steps(tracker, known, "loss") != {}
+
+
+def test_the_schedule_of_pipelines_database_puts_its_copy_into_the_bucket_r07(site: Rehearsed) -> None:
+    """MySQL's program is simulated: it writes the last line of a copy alone."""
+    assert copied(site, PIPELINES) == b"-- Dump completed\n"
 
 
 def test_up_again_changes_nothing(site: Rehearsed) -> None:

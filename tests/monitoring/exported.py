@@ -105,6 +105,8 @@ EXPORTERS = (
         source="kubernetes/kube-state-metrics v2.20.0 docs/metrics/",
         metrics=_all(
             GAUGE,
+            "kube_cronjob_status_last_schedule_time",
+            "kube_cronjob_status_last_successful_time",
             "kube_daemonset_status_desired_number_scheduled",
             "kube_daemonset_status_number_available",
             "kube_deployment_spec_replicas",

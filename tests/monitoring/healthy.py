@@ -229,6 +229,9 @@ def _platform() -> Iterator[tuple[str, str]]:
     exporter = {"namespace": "gpu-operator", "daemonset": "nvidia-dcgm-exporter"}
     yield in_cluster("kube_daemonset_status_desired_number_scheduled", **exporter), still(3)
     yield in_cluster("kube_daemonset_status_number_available", **exporter), still(3)
+    copy = {"namespace": "tracking", "cronjob": "mlflow-backup"}
+    yield in_cluster("kube_cronjob_status_last_schedule_time", **copy), still(100)
+    yield in_cluster("kube_cronjob_status_last_successful_time", **copy), still(160)
     for name in ("inqueue", "pending"):
         yield series(f"volcano_queue_pod_group_{name}_count", queue_name="training"), still(0)
     certificate = {"name": "llama", "exported_namespace": "inference", "namespace": "cert-manager"}

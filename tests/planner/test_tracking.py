@@ -21,16 +21,16 @@ def findings(plan: AwsPlan, rule: str) -> list[tuple[str, str | None]]:
 
 
 def test_mlflow_is_the_tracker_of_who_names_none() -> None:
-    own = MlflowPlan(gib=20, backup_s=86_400)
+    own = MlflowPlan(gib=20, backup_hours=24)
     assert stack({}).tracking == TrackingPlan(kind="mlflow", secret="trackingDatabase", mlflow=own)
     assert stack(None).tracking is None
     said = {"gib": 50, "backupHours": 6, "secret": "runsPassword"}
     assert stack(said).tracking == TrackingPlan(
-        kind="mlflow", secret="runsPassword", mlflow=MlflowPlan(gib=50, backup_s=21_600)
+        kind="mlflow", secret="runsPassword", mlflow=MlflowPlan(gib=50, backup_hours=6)
     )
     uncopied = stack({"backupHours": None}).tracking
     assert uncopied
-    assert uncopied.mlflow == MlflowPlan(gib=20, backup_s=None)
+    assert uncopied.mlflow == MlflowPlan(gib=20, backup_hours=None)
 
 
 def test_a_service_outside_is_planned_by_its_host_and_its_key() -> None:

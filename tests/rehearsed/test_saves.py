@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from components.platform.database_backup import copying
 from components.storage.aws_cli import AwsCli
-from components.tracking.backup import copying
 from rehearsal.cloud.seen.aws import Aws
 from rehearsal.images import awscli, identity, stores
 from rehearsal.kubelet.contents import Contents
@@ -79,7 +79,7 @@ def test_a_file_that_a_real_process_wrote_is_stored_as_it_is_under_its_day_and_h
     cloud: Cloud, role: str, tmp_path: Path
 ) -> None:
     world: Any = SimpleNamespace(aws=Aws(cloud.account, REGION), directory=tmp_path)
-    script = copying(AwsCli(image="aws-cli"))
+    script = copying(AwsCli(image="aws-cli"), "/dump/mlflow.dump")
     pod = {"metadata": {"name": "p", "namespace": "tracking"}, "spec": {}}
     mounts, env = [Mount("/dump", "pod:u:dump", name="dump")], {"BACKUP_URI": "s3://saves/backups"}
     launch = Launch(world, pod, {}, "n", ["sh", "-c"], [script], env, mounts, tmp_path / "p/copy/0", print, 0.0)

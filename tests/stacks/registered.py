@@ -115,6 +115,10 @@ def _copied(graph: Recorded, schedule: str) -> Iterator[int]:
     yield 3600 * (24 if hours == "0" else int(hours.removeprefix("*/")))
 
 
+def _hours(graph: Recorded, schedule: str) -> Iterator[float]:
+    return (seconds / 3600 for seconds in _copied(graph, schedule))
+
+
 def command(graph: Recorded, service: str) -> list[str]:
     words: list[str] = server(graph, service)["containers"][0]["command"]
     return words
@@ -537,7 +541,8 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
             r"(\d+)([hms])", graph.one("token-hf-token-external-secret").inputs["spec"]["refreshInterval"]
         )
     ),
-    "tracking.mlflow.backupS": lambda graph: _copied(graph, "tracking-backup-schedule"),
+    "pipelines.backupHours": lambda graph: _hours(graph, "pipelines-backup-schedule"),
+    "tracking.mlflow.backupHours": lambda graph: _hours(graph, "tracking-backup-schedule"),
     "tracking.mlflow.gib": at(
         "tracking-database-server", "spec.volumeClaimTemplates.0.spec.resources.requests.storage", units("Gi")
     ),

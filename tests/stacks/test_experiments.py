@@ -104,6 +104,21 @@ def test_the_database_has_its_volume_and_its_password_is_a_secret() -> None:
     assert "stringData" in found.graph.one("katib-database-password").secret
 
 
+def test_the_database_is_copied_to_a_place_of_its_own_r02() -> None:
+    """Where no trial may write: a copy that a trial has changed would be restored."""
+    found = deployed("fake")
+    assert found.graph.one("katib-backup-identity").inputs["data"]["write"] == "backups/trials"
+    schedule = found.spec("trials-backup-schedule")
+    pod = schedule["jobTemplate"]["spec"]["template"]
+    (dump,), (copy,) = pod["spec"]["initContainers"], pod["spec"]["containers"]
+    assert (schedule["schedule"], pod["metadata"]["labels"]) == ("0 0 * * *", {"gpucluster/backup": "katib-backup"})
+    server = found.graph.one("katib-database-service").inputs["metadata"]["name"]
+    assert f"pg_dump --host={server} --port=5432 --username=katib --dbname=katib" in dump["command"][2]
+    secret = found.graph.one("katib-database-password").inputs["metadata"]["name"]
+    assert dump["env"][0]["valueFrom"] == {"secretKeyRef": {"name": secret, "key": "password"}}
+    assert {"name": "BACKUP_URI", "value": "cask://saves/backups/trials"} in copy["env"]
+
+
 def test_experiments_come_after_katib_and_katib_after_the_training_operator() -> None:
     found = deployed("fake")
     katib = found.graph.one("katib-service").urn
@@ -144,6 +159,7 @@ def test_without_experiments_there_is_no_katib() -> None:
 TRIAL = End(namespace="training", labels={"gpucluster/run": "rates", "gpucluster/experiment": "rates"})
 ALGORITHM = End(namespace="training", labels={"katib.kubeflow.org/suggestion": "rates"})
 CONTROLLER, MANAGER, DATABASE = "katib-controller", "katib-database-manager", "katib-database-server"
+COPIES, STORE = End(namespace="kubeflow", labels={"gpucluster/backup": "katib-backup"}), End(address="203.0.113.9")
 API, WEBHOOKS = End(address="192.0.2.10"), End(address="192.0.2.10")
 NEEDED: tuple[Connection, ...] = (
     ("its webhooks are asked", WEBHOOKS, CONTROLLER, 8443, True),
@@ -161,6 +177,9 @@ NEEDED: tuple[Connection, ...] = (
     ("a trial asks the API nothing", TRIAL, API, 6443, False),
     ("a run asks no algorithm", "run-small-job", ALGORITHM, 6789, False),
     ("the controller asks no database", CONTROLLER, DATABASE, 5432, False),
+    ("a copy asks the database", COPIES, DATABASE, 5432, True),
+    ("a copy asks the store", COPIES, STORE, 443, True),
+    ("the database asks nobody", DATABASE, STORE, 443, False),
 )
 
 

@@ -26,7 +26,7 @@ from tests.graph.stackfiles import run_program, stack_config
 from tests.stacks import fake_platform as fake
 from tests.stacks.connections import Connection, End, Network, each_of
 
-MLFLOW = TrackingPlan(kind="mlflow", secret="trackingDatabase", mlflow=MlflowPlan(gib=33, backup_s=None))
+MLFLOW = TrackingPlan(kind="mlflow", secret="trackingDatabase", mlflow=MlflowPlan(gib=33, backup_hours=None))
 IMAGE = "registry.example/trainer@sha256:" + "d" * 64
 COMMIT = "4f2a91c0" * 5
 
@@ -171,7 +171,7 @@ def test_steps_find_the_shared_files_by_the_names_of_runs_and_the_token_of_who_s
 
 STEP = End(namespace="pipelines", labels={"workflows.argoproj.io/workflow": "pretraining-x"})
 UPLOAD = End(namespace="pipelines", labels={"gpucluster/pipelines": "upload"})
-STORE = End(address="203.0.113.9")
+COPIES, STORE = End(namespace="pipelines", labels={"gpucluster/backup": "pipelines-backup"}), End(address="203.0.113.9")
 API, DATABASE, METADATA, UI = (f"pipelines-{each}" for each in ("server-server", "mysql", "metadata-server", "ui"))
 NEEDED: tuple[Connection, ...] = (
     ("a step asks the server", STEP, API, 8887, True),
@@ -190,6 +190,8 @@ NEEDED: tuple[Connection, ...] = (
     ("the UI asks metadata", UI, "pipelines-metadata-envoy", 9090, True),
     ("Envoy asks metadata", "pipelines-metadata-envoy", METADATA, 8080, True),
     ("the database asks nobody", DATABASE, STORE, 443, False),
+    ("a copy asks the database", COPIES, DATABASE, 3306, True),
+    ("a copy asks the store", COPIES, STORE, 443, True),
     ("no run asks the server", "experiment-rates-experiment", API, 8888, False),
     ("no model server asks it", "service-llama-deployment", API, 8888, False),
     ("nobody outside asks the UI", STORE, UI, 3000, False),
@@ -200,6 +202,26 @@ NEEDED: tuple[Connection, ...] = (
 @each_of(NEEDED)
 def test_who_speaks_with_pipelines_nw08(source: str | End, target: str | End, port: int, passes: bool) -> None:
     assert Network(started()).passes(source, target, port) is passes
+
+
+def test_both_databases_are_copied_to_a_place_where_no_step_may_write_r07() -> None:
+    graph = started()
+    written_to = {
+        name: graph.one(f"{name}-identity").inputs["data"]["write"] for name in ("pipelines-backup", "pipeline-runner")
+    }
+    assert written_to == {"pipelines-backup": "backups/pipelines", "pipeline-runner": "pipelines"}
+    pod = graph.one("pipelines-backup-schedule").inputs["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    (dump,), (copy,) = pod["initContainers"], pod["containers"]
+    service = graph.one("pipelines-service").inputs["metadata"]["name"]
+    (asked,) = [line for line in dump["command"][2].splitlines() if line.startswith("mysqldump")]
+    assert f"--host={service} --port=3306 --user=root" in asked
+    assert asked.endswith(" --databases mlpipeline metadb")
+    assert {"name": "BACKUP_URI", "value": "cask://saves/backups/pipelines"} in copy["env"]
+    assert not [
+        each
+        for each in graph_of(plan_of().model_copy(update={"backup_hours": None})).of_type("CronJob")
+        if "pipelines" in each.name
+    ]
 
 
 def test_a_changed_file_is_another_upload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,7 +85,7 @@ def _everything() -> dict[str, Any]:
     }
     config["gpucluster:training"]["tracking"] = {"gib": 44, "backupHours": 8}
     config["gpucluster:externalSecrets"] = {"refreshMinutes": 77, "secrets": {"hfToken": {"id": "hub"}}}
-    config["gpucluster:training"]["pipelines"] = {"gib": 46, "sandbox": True}
+    config["gpucluster:training"]["pipelines"] = {"gib": 46, "backupHours": 12, "sandbox": True}
     config["gpucluster:pools"][0]["sandbox"] = SANDBOX
     config["gpucluster:serving"]["services"][0] |= {
         "minReplicas": 2,

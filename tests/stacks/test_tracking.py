@@ -22,7 +22,7 @@ from tests.stacks import fake_platform as fake
 from tests.stacks.connections import Connection, End, Network, each_of
 from tests.stacks.platforms import deployed
 
-MLFLOW = TrackingPlan(kind="mlflow", secret="trackingDatabase", mlflow=MlflowPlan(gib=33, backup_s=6 * 3600))
+MLFLOW = TrackingPlan(kind="mlflow", secret="trackingDatabase", mlflow=MlflowPlan(gib=33, backup_hours=6))
 WANDB = TrackingPlan(
     kind="wandb", secret="trackingKey", wandb=WandbPlan(host="wandb.example.com", entity="nlp", project=None)
 )
@@ -122,7 +122,7 @@ def test_each_account_writes_in_its_own_place_and_nowhere_else_r07() -> None:
 
 
 def test_without_copies_there_is_no_schedule() -> None:
-    graph = tracked(replace(MLFLOW, mlflow=MlflowPlan(gib=5, backup_s=None)))
+    graph = tracked(replace(MLFLOW, mlflow=MlflowPlan(gib=5, backup_hours=None)))
     assert not [name for name in {each.name for each in graph.resources.values()} if name.startswith("tracking-backup")]
 
 
@@ -140,7 +140,7 @@ def test_a_service_outside_is_told_with_a_key_out_of_a_secret_r05() -> None:
 
 
 RUN, SERVER, DATABASE = "run-small-job", "tracking-server", "tracking-database-server"
-COPIES = End(namespace="tracking", labels={"batch.kubernetes.io/job-name": "mlflow-backup-1"})
+COPIES = End(namespace="tracking", labels={"gpucluster/backup": "mlflow-backup"})
 STORE = End(address="203.0.113.9")
 NEEDED: tuple[Connection, ...] = (
     ("a run tells the tracker", RUN, SERVER, 5000, True),

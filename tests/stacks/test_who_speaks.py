@@ -121,7 +121,7 @@ def gateway(acme: AcmePlan | None, networks: tuple[str, ...] = (), callers: tupl
 
 
 ACME = AcmePlan(server="https://acme.example.com", email="ops@example.com", zone="Z1")
-MLFLOW = TrackingPlan(kind="mlflow", secret="trackerPassword", mlflow=MlflowPlan(gib=1, backup_s=None))
+MLFLOW = TrackingPlan(kind="mlflow", secret="trackerPassword", mlflow=MlflowPlan(gib=1, backup_hours=None))
 WANDB = TrackingPlan(
     kind="wandb", secret="wandbKey", wandb=WandbPlan(host="https://wandb.example.com", entity=None, project=None)
 )

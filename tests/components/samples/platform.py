@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+import pulumi
+
 from components.platform.charts import Chart, ChartArgs, ChartSource
 from components.platform.crds import Crds, CrdsArgs
+from components.platform.database_backup import DatabaseBackup, DatabaseBackupArgs
 from components.platform.external_secrets import (
     ExternalSecret,
     ExternalSecretArgs,
@@ -25,10 +28,12 @@ from components.platform.namespaces import Namespaces, NamespacesArgs, Namespace
 from components.platform.network_rules import DENY, NAMES, Flow, NetworkRules, NetworkRulesArgs, Pods, Reach, Rule, gang
 from components.platform.operators import OperatorArgs
 from components.platform.pinned_memory import PinnedMemory
+from components.platform.postgresql import dump
 from components.platform.priorities import Priorities
 from components.platform.queues import Queues, QueuesArgs, QueueSpec
 from components.platform.rights import AccountArgs
 from components.platform.sandbox import Sandbox
+from components.platform.servers import Database
 from components.platform.snapshot_controller import SnapshotController, SnapshotControllerArgs
 from components.platform.taints import GPU_TAINT
 from components.platform.team_rights import TeamRights
@@ -36,7 +41,7 @@ from components.platform.teams import Teams, TeamsArgs, TeamSpec
 from components.platform.training_operator import TrainingOperator, TrainingOperatorArgs
 from components.platform.training_operator_rbac import OperatorAccount, cluster_rules, jobs_rules, namespace_rules
 from components.platform.volumes_end import VolumesEnd, VolumesEndArgs
-from tests.components.samples.common import Make, done, of
+from tests.components.samples.common import CLI, Make, done, of
 
 FILE = Fetched(url="https://crds/a.yaml", sha256="cd" * 32, image="alpine:1")
 
@@ -53,7 +58,25 @@ def external_secret_args(**changes: Any) -> ExternalSecretArgs:
     return ExternalSecretArgs(**{**known, **changes})
 
 
+def backup_args() -> DatabaseBackupArgs:
+    return DatabaseBackupArgs(
+        account="mlflow-backup",
+        namespace="tracking",
+        database=Database(
+            image="postgres:17",
+            secret=pulumi.Output.from_input("mlflow-database"),
+            service=done(),
+            dump=dump("mlflow-database", "mlflow"),
+        ),
+        copier=CLI,
+        granted="mlflow-backup",
+        uri="s3://artefacts/backups",
+        every_hours=6,
+    )
+
+
 SAMPLES: Mapping[str, Make] = {
+    "database-backup": of(DatabaseBackup, backup_args),
     "namespaces": of(
         Namespaces,
         lambda: NamespacesArgs(

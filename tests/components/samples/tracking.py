@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 import pulumi
 
 from components.platform.copying import ClientValue
-from components.storage.aws_cli import AwsCli
-from components.tracking.backup import TrackingBackup, TrackingBackupArgs
 from components.tracking.database import TrackingDatabase, TrackingDatabaseArgs
 from components.tracking.key import TrackingKey, TrackingKeyArgs
 from components.tracking.mlflow import Mlflow, MlflowArgs
@@ -43,17 +41,4 @@ SAMPLES: Mapping[str, Make] = {
     ),
     "mlflow": of(Mlflow, mlflow_args),
     "tracking-key": of(TrackingKey, lambda: TrackingKeyArgs(namespace="training", key="hush")),
-    "tracking-backup": of(
-        TrackingBackup,
-        lambda: TrackingBackupArgs(
-            namespace="tracking",
-            image="postgres:17",
-            copier=AwsCli(image="aws:2"),
-            granted="mlflow-backup",
-            password="mlflow-database",
-            uri="s3://artefacts/backups",
-            every_seconds=6 * 3600,
-            database=done(),
-        ),
-    ),
 }

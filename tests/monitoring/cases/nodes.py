@@ -4,6 +4,7 @@ from tests.monitoring.cases.case import Case
 from tests.monitoring.healthy import (
     condition,
     file_system,
+    in_cluster,
     on_node,
     ready,
     rising,
@@ -19,6 +20,7 @@ _RUN = {"run": "pretrain", "pool": "train"}
 _PORT = {"device": "mlx5_0", "port": "1"}
 _ROOT = {"device": "/dev/nvme0n1p1", "fstype": "xfs", "mountpoint": "/", "device_error": ""}
 _LUSTRE = {"device": "10.0.0.1@tcp:/fsx", "fstype": "lustre", "mountpoint": "/data", "device_error": ""}
+_COPY = {"namespace": "tracking", "cronjob": "mlflow-backup"}
 _MYSQL = {"namespace": "katib", "persistentvolumeclaim": "mysql"}
 
 
@@ -115,6 +117,16 @@ NODES: dict[str, Case] = {
         silent={series("kubelet_volume_stats_available_bytes", **_MYSQL, node="system-a"): turns(5e10, 1.1e10)},
         labels=(_MYSQL,),
         summary="Volume katib/mysql is 95% full.",
+    ),
+    "database-uncopied": Case(
+        firing={in_cluster("kube_cronjob_status_last_schedule_time", **_COPY): turns(100, 500)},
+        silent={
+            in_cluster("kube_cronjob_status_last_schedule_time", **_COPY): turns(100, 500),
+            in_cluster("kube_cronjob_status_last_successful_time", **_COPY): turns(160, 2_400, minute=40),
+        },
+        labels=(_COPY,),
+        summary="The copy tracking/mlflow-backup was due an hour ago and is not in the bucket.",
+        minute=70,
     ),
     "ceph-slow": Case(
         firing={series("ceph_osd_op_r_latency_sum", ceph_daemon="osd.0"): then_rising(24)},
