@@ -183,12 +183,13 @@ _USUAL = {"http": 80, "https": 443}
 )
 def addresses_lead_to_a_service(graph: Graph) -> Iterator[Finding]:
     """An address in a pod's words or variables is that of a Service that is there, at one of its ports (Q06)."""
+    unknown = any(each.inputs.get("namespace") == UNKNOWN for each in graph.of_type(*IN_CHARTS))
     for pod in pods(graph):
         for container in pod.containers:
             said = [*tokens(container), *(str(value) for _, value in environment(graph, pod, container))]
             for scheme, name, place, port in {each for text in said for each in _ADDRESS.findall(text)}:
                 found = object_named(graph, "Service", place, name)
-                if found is None and holds_all(graph, place):
+                if found is None and not unknown and holds_all(graph, place):
                     yield pod.owner, f"calls {scheme}://{name}.{place}.svc, and nothing makes the Service {name} there"
                 ports = [each.get("port") for each in (spec_of(found).get("ports") or [])] if found else []
                 asked = int(port or _USUAL[scheme])

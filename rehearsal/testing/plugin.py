@@ -37,6 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.update(particulars.upstream(config.rootpath))
     config.addinivalue_line("markers", "slow: takes too long for the loop of every day")
     config.addinivalue_line("markers", "engine: needs the built toolchain; applies stacks with the real engine")
+    config.addinivalue_line("markers", "apart: shares nothing with the other engine tests of its module")
     # The SDK's packages warn about resources that they deprecate as they are imported, whether used or not.
     config.addinivalue_line("filterwarnings", "ignore:.* has been deprecated in favor of:DeprecationWarning")
 
@@ -59,7 +60,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Tests that share go to one worker, so that what they share is made once; first, as they wait for it at times.
 
     Engine tests share what their directory keeps running, and those that use nothing of it what their module makes,
-    unless something gave them a group already.
+    unless something gave them a group already, or they are marked `apart`: then each goes to whichever worker is free.
     """
     places = tuple(config.getini("engine_paths"))
     lines = (line.partition("=") for line in config.getini("sharing"))
@@ -67,7 +68,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     def shared(item: pytest.Item) -> str | None:
         if _engine(item):
-            if item.get_closest_marker("xdist_group"):
+            if item.get_closest_marker("xdist_group") or item.get_closest_marker("apart"):
                 return None
             return str(item.path.parent if uses_what_goes_on(item) else item.path)
         return next((what for what, paths in sharing.items() if item.nodeid.startswith(paths)), None) or None

@@ -10,7 +10,7 @@ import pytest
 from rehearsal import supervisor
 from rehearsal.tests.command.trial import PATIENCE, PROGRAM, Trial, creating, kill_engine, small, throttle, until
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.apart]
 
 
 @pytest.fixture

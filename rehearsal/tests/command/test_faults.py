@@ -23,7 +23,7 @@ from rehearsal.tests.command.trial import (
     until,
 )
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.apart]
 SOON = 45.0
 """Seconds in which a command is to end that waited for minutes before it was told: a busy machine, no more."""
 
