@@ -22,6 +22,8 @@ EFFECTS = {"NoSchedule": "NO_SCHEDULE", "PreferNoSchedule": "PREFER_NO_SCHEDULE"
 """EKS' words for the effects of taints."""
 ROOT_DEVICE, BOTTLEROCKET_DEVICE = "/dev/xvda", "/dev/xvdb"
 """Where images and pods' files lie; Bottlerocket's system has the first one for itself."""
+BOTTLEROCKET_SYSTEM_GIB = 4
+"""As Karpenter gives it (karpenter-provider-aws, pkg/providers/amifamily/bottlerocket.go)."""
 TAGGED_WITH_THE_NODE = ("instance", "volume", "network-interface")
 
 
@@ -232,10 +234,9 @@ def _is_bottlerocket(args: NodePoolArgs) -> bool:
 
 
 def _volumes(args: NodePoolArgs) -> list[aws.ec2.LaunchTemplateBlockDeviceMappingArgs]:
-    """Bottlerocket's own volume keeps its image's size."""
-    sizes: dict[str, int | None] = {ROOT_DEVICE: args.root_volume_gib}
+    sizes = {ROOT_DEVICE: args.root_volume_gib}
     if _is_bottlerocket(args):
-        sizes = {ROOT_DEVICE: None, BOTTLEROCKET_DEVICE: args.root_volume_gib}
+        sizes = {ROOT_DEVICE: BOTTLEROCKET_SYSTEM_GIB, BOTTLEROCKET_DEVICE: args.root_volume_gib}
     return [
         aws.ec2.LaunchTemplateBlockDeviceMappingArgs(
             device_name=device,

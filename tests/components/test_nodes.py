@@ -109,7 +109,7 @@ def test_a_node_of_bottlerocket_has_its_disks_and_huge_pages_by_settings() -> No
     assert seen["instance"] == {"localStorage": {"strategy": "RAID0"}}
     volumes = {each["deviceName"]: each["ebs"] for each in inputs["blockDeviceMappings"]}
     assert list(volumes) == ["/dev/xvda", "/dev/xvdb"]
-    assert "volumeSize" not in volumes["/dev/xvda"]
+    assert volumes["/dev/xvda"]["volumeSize"] == 4, "EC2 makes no volume without a size"
     assert volumes["/dev/xvdb"]["volumeSize"] == template()["blockDeviceMappings"][0]["ebs"]["volumeSize"]
     assert {each["encrypted"] for each in volumes.values()} == {"true"}
 

@@ -1,5 +1,6 @@
 """A site with one stack of a copied tree: what a person does with it, and what there is to look at afterwards."""
 
+import argparse
 import io
 import json
 import os
@@ -204,6 +205,11 @@ class Rehearsed:
 
     def outputs(self) -> dict[str, Any]:
         return self.session.engine.outputs()
+
+    def order(self, command: Callable[[argparse.Namespace], int], **words: Any) -> None:
+        """`make load`, `make fail` or `make heal` of this site."""
+        asked = {"site": self.directory.path.name, "stack": self.stack, "root": self.tree.root, **words}
+        assert command(argparse.Namespace(**asked)) == 0
 
     def control(self, method: str, path: str, body: Any = None) -> Any:
         """One of the account's own control routes, such as `faults`; the decoded answer."""

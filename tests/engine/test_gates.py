@@ -4,7 +4,6 @@ On three training nodes, one of which is made slow before it is measured. What r
 why (V01).
 """
 
-import argparse
 import json
 import re
 from collections.abc import Iterator
@@ -67,12 +66,6 @@ def where_the_run_is(site: Rehearsed) -> set[str]:
     return {each["spec"]["nodeName"] for each in pods if each["status"]["phase"] == "Running"}
 
 
-def order(site: Rehearsed, command: Any, **words: Any) -> None:
-    """`make fail` or `make heal` of this site."""
-    asked = {"site": site.directory.path.name, "stack": site.stack, "root": site.tree.root, **words}
-    assert command(argparse.Namespace(**asked)) == 0
-
-
 def _with_gpus(site: Rehearsed) -> list[str]:
     """Nodes of the pool that offer GPUs, where the cluster answers already."""
     if not site.clusters():
@@ -99,7 +92,7 @@ def gated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Rehearsed,
         if applied.done():
             applied.result().require()
         assert sick is not True, "the stack was applied before any node offered GPUs"
-        order(site, ordering.fail, node=sick[0], kind="gpu-slow", gpu=0, target=None)
+        site.order(ordering.fail, node=sick[0], kind="gpu-slow", gpu=0, target=None)
         applied.result().require()
         yield site, sick[0]
 
@@ -204,7 +197,7 @@ def test_the_api_server_refuses_whatever_else_a_gates_account_writes_to_nodes(ga
 def test_a_node_that_was_mended_is_measured_again_by_itself_and_let_in(gated: tuple[Rehearsed, str]) -> None:
     """Its label is taken away by who mended it: a pod of the newcomers' DaemonSet comes, and leaves when it is told."""
     site, sick = gated
-    order(site, ordering.heal, node=sick, kind=None)
+    site.order(ordering.heal, node=sick, kind=None)
     site.kubectl("label", "node", sick, f"{GATE_KEY}-")
     until(lambda: states(site)[sick] == "pass", "the verdict of the node that was mended")
     taints = nodes(site)[sick]["spec"].get("taints") or []
@@ -225,9 +218,9 @@ def test_a_run_that_fails_says_class_node_rank_and_next_step(gated: tuple[Rehear
     site, _ = gated
     workers = site.kube.list("v1", "Pod", WHERE, label_selector="training.kubeflow.org/replica-type=worker")
     (node,) = {each["spec"]["nodeName"] for each in workers}
-    order(site, ordering.fail, node=node, kind="gpu-memory", gpu=0, target=None)
+    site.order(ordering.fail, node=node, kind="gpu-memory", gpu=0, target=None)
     until(lambda: _kept(site), "what the run died of to be written down")
-    order(site, ordering.heal, node=node, kind=None)
+    site.order(ordering.heal, node=node, kind=None)
     (kept,) = _kept(site)
     assert (kept["failure"], kept["node"], kept["rank"]) == ("gpu-memory", node, "worker 0")
     assert kept["said"] == "RuntimeError: CUDA error: uncorrectable ECC error encountered"
@@ -275,8 +268,7 @@ def test_a_run_that_is_killed_begins_at_its_newest_whole_save(elastic: Rehearsed
     """By a failure of its node while it saves or after: what was never finished is skipped by name."""
     first = f"{RUN}-worker-0"
     until(lambda: len(_saved(elastic)) > 1, "a save after the first")
-    order(
-        elastic,
+    elastic.order(
         ordering.fail,
         node=_run_pods(elastic)[first]["spec"]["nodeName"],
         kind="nccl-timeout",
@@ -347,14 +339,14 @@ def test_what_an_alert_says_of_a_node_keeps_pods_off_it_until_it_is_well_and_mea
     everyone = _open(site)
     sick = max(name for name, state in states(site).items() if state in ("pass", "warn"))
     measured = verdict(site, sick)["at"]
-    order(site, ordering.fail, node=sick, kind="gpu-driver", gpu=0, target=None)
+    site.order(ordering.fail, node=sick, kind="gpu-driver", gpu=0, target=None)
     until(lambda: sick not in _open(site), f"{sick} to be cordoned")
     assert _open(site) == everyone - {sick}
     assert nodes(site)[sick]["metadata"]["annotations"][WHY] == "gpu-driver"
     until(lambda: ("gpu-driver", sick) in told(site), "people to be told of the same")
     # As the runbook says: a pod that stays keeps its GPU, and nothing is measured beside it.
     site.kubectl("drain", sick, "--ignore-daemonsets", "--delete-emptydir-data", "--force", "--timeout=300s")
-    order(site, ordering.heal, node=sick, kind=None)
+    site.order(ordering.heal, node=sick, kind=None)
     until(lambda: sick in _open(site), f"{sick} to come back")
     assert WHY not in nodes(site)[sick]["metadata"].get("annotations", {})
     until(lambda: states(site)[sick] == "pass", "its new verdict")

@@ -17,7 +17,7 @@ from rehearsal.command import ordering
 from rehearsal.kube.errors import ApiError, Unreachable
 
 from .rehearsed import Rehearsed, rehearsed, until
-from .test_gates import WHERE, order, verdict_of
+from .test_gates import WHERE, verdict_of
 from .trees import Tree
 from .wrong import LEFT_OUT
 
@@ -65,7 +65,7 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Rehearsed
             raise AssertionError("the stack was applied before the nodes offered GPUs")
         sick = dict(zip(sorted(nodes(site, POOL)), BREAKS, strict=False))
         for node, kind in sick.items():
-            order(site, ordering.fail, node=node, kind=kind, gpu=0, target=None)
+            site.order(ordering.fail, node=node, kind=kind, gpu=0, target=None)
         applied.result().require()
         yield site, sick
 

@@ -6,10 +6,8 @@ in place of 120 and 300, and exporters are read every 10 s in place of 30: Kuber
 settings can be smaller.
 """
 
-import argparse
 import time
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
@@ -75,14 +73,8 @@ def restarts(site: Rehearsed) -> dict[str, int]:
     return {name: int(each["restartCount"]) for name, each in told if each["restartCount"]}
 
 
-def ordered(site: Rehearsed, command: Callable[[argparse.Namespace], int], **words: Any) -> None:
-    """`make load`, `make fail` or `make heal` of this site."""
-    asked = {"site": site.directory.path.name, "stack": site.stack, "root": site.tree.root, **words}
-    assert command(argparse.Namespace(**asked)) == 0
-
-
 def offer(site: Rehearsed, rps: float) -> None:
-    ordered(site, ordering.load, service=f"{WHERE}/{BUSY}", rps=rps, seconds=1800)
+    site.order(ordering.load, service=f"{WHERE}/{BUSY}", rps=rps, seconds=1800)
 
 
 class Watched:
@@ -171,7 +163,7 @@ def test_each_kind_of_failure_is_told_alone_and_in_time_and_healing_ends_it_v01(
 
 def _one_round(site: Rehearsed, broken: dict[str, str]) -> None:
     for kind, node in broken.items():
-        ordered(site, ordering.fail, node=node, kind=kind, gpu=0, target=None)
+        site.order(ordering.fail, node=node, kind=kind, gpu=0, target=None)
     wanted = {OF_KIND[kind] for kind in broken}
     most = SCRAPE_S + 3 * EVALUATION_S + 30
     until(lambda: wanted <= {failure for failure, _ in told(site)}, f"told of {wanted}; {told(site)} was", most)
@@ -179,5 +171,5 @@ def _one_round(site: Rehearsed, broken: dict[str, str]) -> None:
     stray = {each for each in told(site) if each not in own and each[0] not in wanted | KNOCK_ON}
     assert stray == set()
     for node in set(broken.values()):
-        ordered(site, ordering.heal, node=node, kind=None)
+        site.order(ordering.heal, node=node, kind=None)
     until(lambda: not told(site), f"nothing is told any more; {told(site)} was", 600)
