@@ -96,7 +96,10 @@ def quotas_hold_what_is_registered(graph: Graph) -> Iterator[Finding]:
             for key in keys:
                 most = quantity(hard.get(key))
                 if most is not None and there > most:
-                    yield each.name, f"lets {hard[key]} {key} into {place}, and the program alone puts {there:,f} there"
+                    yield (
+                        each.name,
+                        f"lets {hard[key]} {key} into {place}, and the program alone puts {int(there):,} there",
+                    )
 
 
 ENDING = ("Job", "CronJob")

@@ -81,8 +81,8 @@ CASES = [
     Case(ALERTS, put(STACK, "values.nodeExporter", {"enabled": False}), "node-exporter is switched off"),
     Case(ALERTS, put(STACK, "values.kubeStateMetrics", {"enabled": False}), "kube-state-metrics is switched off"),
     Case(ALERTS, put(STACK, "values.kubeStateMetrics", {"enabled": True}), None),
-    Case(ADAPTERS, put(ADAPTER, "values.prometheus.url", "http://prometheus.monitoring.svc"), "where no", **ON_DEV),
-    Case(ADAPTERS, put(ADAPTER, "values.prometheus.port", 80), "its Service has 9090", **ON_DEV),
+    Case(ADAPTERS, put(ADAPTER, "values.prometheus.url", "http://prometheus.monitoring.svc"), "where no", False, "dev"),
+    Case(ADAPTERS, put(ADAPTER, "values.prometheus.port", 80), "its Service has 9090", False, "dev"),
     Case(ADAPTERS, rule("vllm_waiting{}", "^vllm:waiting$"), "which it does not match: it serves none", **ON_DEV),
     Case(ADAPTERS, rule("vllm:waiting{}", "^vllm:waiting$"), None, **ON_DEV),
     Case(
@@ -90,15 +90,26 @@ CASES = [
     ),
     Case(LOGS, put("log-collector-release", "values.config.outputs", "auto_create_group On\nlog_group_name /a"), None),
     Case(
-        CALLED, put(SMOKE, ADDRESS, "http://llama.inference.svc:8000/v1"), "and nothing makes the Service llama there"
+        CALLED,
+        put(SMOKE, ADDRESS, "http://llama.inference.svc:8000/v1"),
+        "and nothing makes the Service llama there",
+        False,
     ),
-    Case(CALLED, put(SMOKE, ADDRESS, "http://llama-3-70b.inference.svc/v1"), "at 80; that Service has 8000"),
+    Case(CALLED, put(SMOKE, ADDRESS, "http://llama-3-70b.inference.svc/v1"), "at 80; that Service has 8000", False),
     Case(CALLED, put(SMOKE, ADDRESS, "http://llama-3-70b.inference.svc.cluster.local:8000/v1"), None),
     Case(
-        MEANT, put("network-rules-inference-scraped", "spec.podSelector", {"matchLabels": {"app": "x"}}), "none there"
+        MEANT,
+        put("network-rules-inference-scraped", "spec.podSelector", {"matchLabels": {"app": "nobody-here"}}),
+        "none there",
+        False,
     ),
-    Case(MEANT, put(CALLERS, "spec.ingress.0.from.1.podSelector", {"matchLabels": {"app": "x"}}), None),
-    Case(MEANT, put(CALLERS, "spec.ingress.0.from.0", {"podSelector": {"matchLabels": {"app": "x"}}}), "lets through"),
+    Case(MEANT, put(CALLERS, "spec.ingress.0.from.1.podSelector", {"matchLabels": {"app": "nobody-here"}}), None),
+    Case(
+        MEANT,
+        put(CALLERS, "spec.ingress.0.from.0", {"podSelector": {"matchLabels": {"app": "nobody-here"}}}),
+        "lets through",
+        False,
+    ),
     Case(MEANT, put("network-rules-inference-scraped", "spec.podSelector", {}), None),
     Case(FLAGS, put(SERVER, WORDS, ["vllm", "serve", "/models/a", "--max-modellen=1"]), "--max-model-len is near"),
     Case(
@@ -129,5 +140,5 @@ CASES = [
         "the network operator looks at nic-cluster-policy alone",
         **ON_METAL,
     ),
-    Case("references_exist", put("service-llama-3-70b-monitor", CREDENTIALS, "keys"), "names the Secret keys"),
+    Case("references_exist", put("service-llama-3-70b-monitor", CREDENTIALS, "keys"), "names the Secret keys", False),
 ]

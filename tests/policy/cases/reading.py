@@ -95,9 +95,9 @@ CASES = [
     Case(FORMS, scheduler(*plugins("gang", "predicates")), "shares nothing by queues like"),
     Case(FORMS, scheduler(*plugins("gang", "predicates", "capacity", "numaaware")), "names the plugin numaaware"),
     Case(FORMS, scheduler(*plugins("gang", "predicates", "capacity", "numa-aware")), None),
-    Case(QUOTAS, limited(pods=1), "lets 1 pods into inference, and the program alone puts 2 there"),
-    Case(QUOTAS, limited(requests__storage="1Gi"), "lets 1Gi requests.storage into inference"),
-    Case(QUOTAS, limited(persistentvolumeclaims="0"), "lets 0 persistentvolumeclaims into inference"),
+    Case(QUOTAS, limited(pods=1), "lets 1 pods into inference, and the program alone puts 2 there", False),
+    Case(QUOTAS, limited(requests__storage="1Gi"), "lets 1Gi requests.storage into inference", False),
+    Case(QUOTAS, limited(persistentvolumeclaims="0"), "lets 0 persistentvolumeclaims into inference", False),
     Case(
         QUOTAS,
         put(QUOTA, "spec.scopeSelector.matchExpressions.0.values", ["serving"]),
@@ -123,6 +123,7 @@ CASES = [
         "pools_hold_what_selects_them",
         put("service-llama-3-8b-autoscaler", "spec.maxReplicas", 40),
         "needs 40 GPUs at once",
+        preview=False,
         stack="dev",
     ),
     Case(

@@ -43,7 +43,7 @@ ROOM, WAIT, HOLD, FORMS = (
     "scheduler_forms_gangs",
 )
 NEEDED = "values.custom.scheduler_config_override"
-CONFIGURED = "tiers:\n- plugins:\n  - name: gang\n"
+CONFIGURED = "tiers:\n- plugins:\n  - name: gang\n  - name: predicates\n  - name: proportion\n"
 NIC, CONFIG = "kube-platform-nic-cluster-policy", "spec.rdmaSharedDevicePlugin.config"
 OTHER = '{"configList": [{"resourceName": "shared"}]}'
 WITH_PREFIX = '{"configList": [{"resourcePrefix": "rdma", "resourceName": "compute"}]}'
@@ -51,7 +51,7 @@ MACHINE = "pods_can_be_placed"
 
 
 def joining(old: str, new: str) -> Change:
-    """Every GPU machine joins by another text."""
+    """Every machine that is told so is told another text."""
 
     def change(graph: Graph) -> Graph:
         found = [each for each in graph.of_type("Command") if old in str(each.inputs.get("stdin"))]
@@ -84,6 +84,7 @@ FABRIC = [
         both(
             put("cilium-release", "values.k8sServiceHost", MISSING),
             put("cilium-release", "values.kubeProxyReplacement", "false"),
+            joining("skipPhases:\n- addon/kube-proxy\n", ""),
         ),
         None,
     ),
