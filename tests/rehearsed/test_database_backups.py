@@ -149,8 +149,9 @@ def test_a_lost_database_of_pipelines_is_back_as_the_page_says(
     copied, file = dump_mysql("mysql", DATABASES), tmp_path / "mysql.sql"
     script = copied.script.replace("--host=mysql --port=3306", f"--host=127.0.0.1 --port={mariadb}")
 
-    def dumped() -> int:
-        return subprocess.run(["sh", "-c", script.replace(copied.file, str(file))], timeout=MINUTES).returncode
+    def dumped(first: str = "") -> int:
+        words = f"{first}\n{script.replace(copied.file, str(file))}"
+        return subprocess.run(["sh", "-c", words], timeout=MINUTES).returncode
 
     kept = {"mlpipeline": "run_details", "metadb": "Artifact"}
     assert set(kept) == set(DATABASES)
@@ -163,6 +164,7 @@ def test_a_lost_database_of_pipelines_is_back_as_the_page_says(
     for name in kept:
         sql(f"drop database {name}")
     assert dumped() != 0
+    assert dumped("mysqldump() { return 0; }") != 0
     file.write_bytes(whole)
     restoring = typed("pipelines.md", "mysql")
     monkeypatch.setenv("MYSQL_ROOT_PASSWORD", "hush")
