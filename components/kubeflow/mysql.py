@@ -12,19 +12,20 @@ from components.platform.confinement import confined
 from components.platform.servers import DATABASE_USER, DUMPS, Database, Dump, ServerArgs, password_of, served
 
 PORT, KEY = 3306, "MYSQL_ROOT_PASSWORD"
+SERVED, KNOWN = "mlpipeline", "metadb"
+"""Databases of Pipelines' API server and of ML Metadata, by the vendor's names (manifests/kustomize/base)."""
 _DIRECTORY = "/var/lib/mysql"
 """Of the image (docker-library/mysql, 8.4/Dockerfile.oracle)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MysqlArgs(ServerArgs):
-    """`password` is that of root, who is the client's user. `databases` are copied, `options` are mysqld's."""
+    """`password` is that of root, who is the client's user. `options` are mysqld's."""
 
-    databases: Sequence[str]
     options: Sequence[str] = ()
 
 
-def dump(host: str, databases: Sequence[str]) -> Dump:
+def dump(host: str) -> Dump:
     """As of one moment, without locks; a whole one alone has its last line (MySQL 8.4 reference manual, mysqldump,
     `--single-transaction`, `--dump-date`).
     """
@@ -32,7 +33,7 @@ def dump(host: str, databases: Sequence[str]) -> Dump:
     asked = f"--host={host} --port={PORT} --user=root --single-transaction --routines --result-file={file}"
     script = f"""\
 set -eu
-mysqldump {asked} --databases {" ".join(databases)}
+mysqldump {asked} --databases {SERVED} {KNOWN}
 tail -n 1 {file} | grep -q '^-- Dump completed'
 """
     return Dump(file=file, script=script, variable="MYSQL_PWD", key=KEY)
@@ -40,8 +41,7 @@ tail -n 1 {file} | grep -q '^-- Dump completed'
 
 def mysql(owner: Component, args: MysqlArgs) -> Database:
     """Register the server as children of `owner`. Its volume goes with it."""
-    copied = dump(args.name, args.databases)
-    return served(owner, "mysql", args, PORT, copied, partial(_container, args), kept=False)
+    return served(owner, "mysql", args, PORT, dump(args.name), partial(_container, args), kept=False)
 
 
 def _container(args: MysqlArgs, secret: pulumi.Output[str]) -> k8s.core.v1.ContainerArgs:
