@@ -1,50 +1,31 @@
 """MySQL on a volume of the cluster: what Kubeflow Pipelines keep."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
 from components.platform.confinement import confined
-from components.platform.servers import (
-    DATABASE_USER,
-    DUMPS,
-    Database,
-    Dump,
-    data_claim,
-    database,
-    password_of,
-    password_secret,
-    service_of,
-)
+from components.platform.servers import DATABASE_USER, DUMPS, Database, Dump, ServerArgs, password_of, served
 
 PORT, KEY = 3306, "MYSQL_ROOT_PASSWORD"
+SERVED, KNOWN = "mlpipeline", "metadb"
+"""Databases of Pipelines' API server and of ML Metadata, by the vendor's names (manifests/kustomize/base)."""
 _DIRECTORY = "/var/lib/mysql"
 """Of the image (docker-library/mysql, 8.4/Dockerfile.oracle)."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class MysqlArgs:
-    """The server `name` with a volume of `gib` of the class `storage_class`; `password` is that of its root, who is the
-    client's user. `port` is the port's name, `options` are mysqld's, `databases` what is copied.
-    """
+class MysqlArgs(ServerArgs):
+    """`password` is that of root, who is the client's user. `options` are mysqld's."""
 
-    name: str
-    namespace: pulumi.Input[str]
-    labels: Mapping[str, str]
-    port: str
-    secret: str
-    password: pulumi.Input[str]
-    storage_class: pulumi.Input[str]
-    gib: int
-    image: str
-    databases: Sequence[str]
     options: Sequence[str] = ()
 
 
-def dump(host: str, databases: Sequence[str]) -> Dump:
+def dump(host: str) -> Dump:
     """As of one moment, without locks; a whole one alone has its last line (MySQL 8.4 reference manual, mysqldump,
     `--single-transaction`, `--dump-date`).
     """
@@ -52,7 +33,7 @@ def dump(host: str, databases: Sequence[str]) -> Dump:
     asked = f"--host={host} --port={PORT} --user=root --single-transaction --routines --result-file={file}"
     script = f"""\
 set -eu
-mysqldump {asked} --databases {" ".join(databases)}
+mysqldump {asked} --databases {SERVED} {KNOWN}
 tail -n 1 {file} | grep -q '^-- Dump completed'
 """
     return Dump(file=file, script=script, variable="MYSQL_PWD", key=KEY)
@@ -60,13 +41,7 @@ tail -n 1 {file} | grep -q '^-- Dump completed'
 
 def mysql(owner: Component, args: MysqlArgs) -> Database:
     """Register the server as children of `owner`. Its volume goes with it."""
-    secret = password_secret(owner, args.secret, args.namespace, KEY, args.password)
-    volume = data_claim(args.storage_class, args.gib)
-    server = database(
-        owner, "mysql", args.name, args.namespace, args.labels, _container(args, secret), volume, kept=False
-    )
-    service = service_of(owner, "service", args.name, args.namespace, args.labels, (args.port, PORT), server)
-    return Database(image=args.image, secret=secret, service=service, dump=dump(args.name, args.databases))
+    return served(owner, "mysql", args, PORT, dump(args.name), partial(_container, args), kept=False)
 
 
 def _container(args: MysqlArgs, secret: pulumi.Output[str]) -> k8s.core.v1.ContainerArgs:

@@ -13,7 +13,6 @@ import pulumi_kubernetes as k8s
 from components._base import Component
 from components.kubeflow.argo import Argo, ArgoArgs
 from components.kubeflow.mysql import PORT, MysqlArgs, mysql
-from components.kubeflow.pipelines_metadata import DATABASE as KNOWN
 from components.kubeflow.pipelines_metadata import Metadata, MetadataArgs
 from components.kubeflow.pipelines_pods import Program, asked, found, own_namespace, running, variables
 from components.kubeflow.pipelines_rbac import (
@@ -29,7 +28,6 @@ from components.kubeflow.pipelines_rbac import (
     starter_rules,
     ui_rules,
 )
-from components.kubeflow.pipelines_server import DATABASE as SERVED
 from components.kubeflow.pipelines_server import Server, ServerArgs, Store
 from components.platform.copying import ClientValue
 from components.platform.rights import AccountArgs, Rules
@@ -92,7 +90,6 @@ class Pipelines(Component):
                 storage_class=args.storage_class,
                 gib=args.gib,
                 image=args.database_image,
-                databases=(SERVED, KNOWN),
                 # ML Metadata's client knows no other way to sign in (third-party/mysql/base/mysql-deployment.yaml).
                 options=[
                     "--authentication-policy=mysql_native_password",

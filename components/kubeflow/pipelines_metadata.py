@@ -10,11 +10,11 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
-from components.kubeflow.mysql import KEY
+from components.kubeflow.mysql import KEY, KNOWN
 from components.kubeflow.pipelines_pods import Program, found, running, variables
 from components.platform.servers import password_of
 
-METADATA, DATABASE = {"component": "metadata-grpc-server"}, "metadb"
+METADATA = {"component": "metadata-grpc-server"}
 ENVOY = {"component": "metadata-envoy"}
 METADATA_NAME, ENVOY_NAME = "metadata-grpc-service", "metadata-envoy-service"
 METADATA_PORT, ENVOY_PORT = 8080, 9090
@@ -121,7 +121,7 @@ class Metadata(Component):
                 *variables(
                     {
                         "DBCONFIG_USER": "root",
-                        "MYSQL_DATABASE": DATABASE,
+                        "MYSQL_DATABASE": KNOWN,
                         "MYSQL_HOST": args.host,
                         "MYSQL_PORT": str(args.port),
                     }

@@ -15,14 +15,14 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
-from components.kubeflow.mysql import KEY
+from components.kubeflow.mysql import KEY, SERVED
 from components.kubeflow.pipelines_pods import Program, asked, found, own_namespace, running, variables
 from components.kubeflow.pipelines_rbac import LAUNCHER, SERVER, PipelinesAccount, server_rules
 from components.platform.copying import ClientValue, StoreAddress
 from components.platform.rights import AccountArgs
 from components.platform.servers import password_of
 
-LABELS, DATABASE = {"app": "ml-pipeline"}, "mlpipeline"
+LABELS = {"app": "ml-pipeline"}
 HTTP_PORT, GRPC_PORT = 8888, 8887
 _HEALTH = "/apis/v1beta1/healthz"
 
@@ -174,7 +174,7 @@ def _database(args: ServerArgs) -> list[k8s.core.v1.EnvVarArgs]:
     plain = {
         "DB_DRIVER_NAME": "mysql",
         "DBCONFIG_CONMAXLIFETIME": "120s",
-        "DBCONFIG_MYSQLCONFIG_DBNAME": DATABASE,
+        "DBCONFIG_MYSQLCONFIG_DBNAME": SERVED,
         "DBCONFIG_MYSQLCONFIG_HOST": args.host,
         "DBCONFIG_MYSQLCONFIG_PORT": str(args.port),
         "DBCONFIG_MYSQLCONFIG_USER": "root",

@@ -1,24 +1,14 @@
 """PostgreSQL on a volume of the cluster: what the tracker and Katib keep, each in a server of its own."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
 from components.platform.confinement import confined
-from components.platform.servers import (
-    DATABASE_USER,
-    DUMPS,
-    Database,
-    Dump,
-    data_claim,
-    database,
-    password_of,
-    password_secret,
-    service_of,
-)
+from components.platform.servers import DATABASE_USER, DUMPS, Database, Dump, ServerArgs, password_of, served
 
 PORT, KEY = 5432, "password"
 _DIRECTORY = "/var/lib/postgresql/data"
@@ -26,22 +16,12 @@ _DIRECTORY = "/var/lib/postgresql/data"
 
 
 @dataclass(frozen=True, kw_only=True)
-class PostgresArgs:
-    """The server `name` with a volume of `gib` of the class `storage_class`, which stays when the server goes if it is
-    `kept`. `user` has the database of the same name, and `password`, which is in the Secret `secret`; `port` is the
-    port's name at the Service. `millicores` and `memory_mib` are what it asks for.
+class PostgresArgs(ServerArgs):
+    """`user` has the password and the database of the same name. `millicores` and `memory_mib` are what the server asks
+    for; its volume stays when it goes if it is `kept`.
     """
 
-    name: str
-    namespace: pulumi.Input[str]
-    labels: Mapping[str, str]
-    port: str
-    secret: str
     user: str
-    password: pulumi.Input[str]
-    storage_class: pulumi.Input[str]
-    gib: int
-    image: str
     millicores: int
     memory_mib: int
     kept: bool
@@ -62,11 +42,8 @@ pg_restore --list {file} > /dev/null
 
 def postgres(owner: Component, args: PostgresArgs) -> Database:
     """Register the server as children of `owner`."""
-    secret = password_secret(owner, args.secret, args.namespace, KEY, args.password)
-    volume, container = data_claim(args.storage_class, args.gib), _container(args, secret)
-    server = database(owner, "server", args.name, args.namespace, args.labels, container, volume, kept=args.kept)
-    service = service_of(owner, "service", args.name, args.namespace, args.labels, (args.port, PORT), server)
-    return Database(image=args.image, secret=secret, service=service, dump=dump(args.name, args.user))
+    copied = dump(args.name, args.user)
+    return served(owner, "server", args, PORT, copied, partial(_container, args), kept=args.kept)
 
 
 def _container(args: PostgresArgs, secret: pulumi.Output[str]) -> k8s.core.v1.ContainerArgs:

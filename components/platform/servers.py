@@ -1,7 +1,7 @@
 """What servers of one pod share: the Service by which they are found, and a database with its volume's claim and
 its password."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import pulumi
@@ -67,49 +67,69 @@ def service_of(
     )
 
 
-def database(
+@dataclass(frozen=True, kw_only=True)
+class ServerArgs:
+    """The server `name` of `image` with a volume of `gib` of the class `storage_class`. `password` is in the Secret
+    `secret`; `port` is the port's name at the Service.
+    """
+
+    name: str
+    namespace: pulumi.Input[str]
+    labels: Mapping[str, str]
+    port: str
+    secret: str
+    password: pulumi.Input[str]
+    storage_class: pulumi.Input[str]
+    gib: int
+    image: str
+
+
+def served(
     owner: Component,
     role: str,
-    name: str,
-    namespace: pulumi.Input[str],
-    labels: Mapping[str, str],
-    container: k8s.core.v1.ContainerArgs,
-    volume: k8s.core.v1.PersistentVolumeClaimArgs,
+    args: ServerArgs,
+    number: int,
+    dump: Dump,
+    container: Callable[[pulumi.Output[str]], k8s.core.v1.ContainerArgs],
     *,
     kept: bool,
-) -> k8s.apps.v1.StatefulSet:
-    """Register the StatefulSet `name` of one pod as the child `role` of `owner`, which has `volume`, a template of
-    `data_claim`. With `kept` its claim stays when the server is taken away.
+) -> Database:
+    """Register the server as children of `owner`, its StatefulSet as the child `role`, and a Service with the port
+    `number`. The `container` is told the name of the Secret with its password. With `kept` its claim stays when the
+    server is taken away.
     """
     core, meta, apps = k8s.core.v1, k8s.meta.v1, k8s.apps.v1
+    secret = _password_secret(owner, args, dump.key)
     retention = apps.StatefulSetPersistentVolumeClaimRetentionPolicyArgs(when_deleted="Delete", when_scaled="Retain")
-    return apps.StatefulSet(
+    server = apps.StatefulSet(
         owner.named(role),
         apps.StatefulSetInitArgs(
-            metadata=meta.ObjectMetaArgs(name=name, namespace=namespace, labels=dict(labels)),
+            metadata=meta.ObjectMetaArgs(name=args.name, namespace=args.namespace, labels=dict(args.labels)),
             spec=apps.StatefulSetSpecArgs(
                 replicas=1,
-                service_name=name,
-                selector=meta.LabelSelectorArgs(match_labels=dict(labels)),
+                service_name=args.name,
+                selector=meta.LabelSelectorArgs(match_labels=dict(args.labels)),
                 persistent_volume_claim_retention_policy=None if kept else retention,
-                volume_claim_templates=[volume],
+                volume_claim_templates=[_data_claim(args.storage_class, args.gib)],
                 template=core.PodTemplateSpecArgs(
-                    metadata=meta.ObjectMetaArgs(labels=dict(labels)),
+                    metadata=meta.ObjectMetaArgs(labels=dict(args.labels)),
                     spec=core.PodSpecArgs(
                         automount_service_account_token=False,
                         security_context=core.PodSecurityContextArgs(
                             fs_group=DATABASE_USER, fs_group_change_policy="OnRootMismatch"
                         ),
-                        containers=[container],
+                        containers=[container(secret)],
                     ),
                 ),
             ),
         ),
         owner.child(custom_timeouts=pulumi.CustomTimeouts(create="15m", update="15m")),
     )
+    service = service_of(owner, "service", args.name, args.namespace, args.labels, (args.port, number), server)
+    return Database(image=args.image, secret=secret, service=service, dump=dump)
 
 
-def data_claim(storage_class: pulumi.Input[str], gib: int) -> k8s.core.v1.PersistentVolumeClaimArgs:
+def _data_claim(storage_class: pulumi.Input[str], gib: int) -> k8s.core.v1.PersistentVolumeClaimArgs:
     """The template of the claim `data` of a StatefulSet: a volume of `gib` GiB for one node at a time."""
     core = k8s.core.v1
     return core.PersistentVolumeClaimArgs(
@@ -122,14 +142,13 @@ def data_claim(storage_class: pulumi.Input[str], gib: int) -> k8s.core.v1.Persis
     )
 
 
-def password_secret(
-    owner: Component, name: str, namespace: pulumi.Input[str], key: str, password: pulumi.Input[str]
-) -> pulumi.Output[str]:
-    """Register the Secret `name` with a password below `key` as a child of `owner`: its name, once it exists."""
+def _password_secret(owner: Component, args: ServerArgs, key: str) -> pulumi.Output[str]:
+    """The Secret's name, once it exists."""
     secret = k8s.core.v1.Secret(
         owner.named("password"),
         k8s.core.v1.SecretInitArgs(
-            metadata=k8s.meta.v1.ObjectMetaArgs(name=name, namespace=namespace), string_data={key: password}
+            metadata=k8s.meta.v1.ObjectMetaArgs(name=args.secret, namespace=args.namespace),
+            string_data={key: args.password},
         ),
         owner.child(),
     )

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from components.metal.ceph import FileClasses
+from components.platform.servers import Database
 from components.serving.keys import CallerKeys
 from components.serving.tokens import SecretKey
 from tests.components.samples import SAMPLES, Make, Options, built
@@ -50,6 +51,9 @@ def looked_at(make: Make) -> tuple[dict[str, Any], dict[str, list[str]]]:
             case SecretKey():
                 keep(f"{path} name", value.name)
                 keep(f"{path} key", value.key)
+            case Database():
+                for each in ("image", "secret", "service"):
+                    keep(f"{path} {each}", getattr(value, each))
             case FileClasses():
                 for each in ("files", "taken", "read"):
                     keep(f"{path} {each}", getattr(value, each))

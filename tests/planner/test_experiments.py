@@ -106,23 +106,13 @@ def test_a_sound_experiment_is_no_finding_but_that_trials_wait_for_runs() -> Non
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
-    "more trials than nodes": ({"trials": {"parallel": 3, "most": 5}}, "trials-fit-pool", "trials.parallel"),
     "a trial larger than the pool": ({"nodes": 3, "trials": {"most": 1}}, "trials-fit-pool", "nodes"),
-    "budget below one trial": ({"budgetGpuHours": 1}, "trials-budget", "budgetGpuHours"),
     "budget below all trials": ({"budgetGpuHours": 9}, "trials-budget", "budgetGpuHours"),
     "nobody knows how long": ({"trialHours": None}, "trials-budget", "trialHours"),
     "cmaes with one range": (
         {"algorithm": {"name": "cmaes"}, "parameters": [EVEN]},
         "trial-algorithm",
         "algorithm.name",
-    ),
-    "cmaes with a list": (
-        {
-            "algorithm": {"name": "cmaes"},
-            "parameters": [EVEN, STEPS, {"name": "schedule", "words": ["cosine", "linear"]}],
-        },
-        "trial-algorithm",
-        "parameters[2]",
     ),
     "a grid without steps": (
         {"algorithm": {"name": "grid"}, "parameters": [EVEN]},
