@@ -11,21 +11,26 @@ pytestmark = pytest.mark.engine
 
 
 @pytest.mark.parametrize(
-    ("exporter", "jobs", "targets", "played"),
+    ("exporter", "jobs", "targets", "played", "most"),
     [
-        ("apiserver", "apiserver", API_SERVERS, 0),
-        ("volcano", "volcano-(scheduler|controllers)-service", 1, 0),
-        ("training-operator", "training-operator", 1, 0),
-        ("monitoring", "kube-prometheus-stack-(operator|prometheus|alertmanager)", 1, GRAFANA),
+        ("apiserver", "apiserver", API_SERVERS, 0, 3.0),
+        ("volcano", "volcano-(scheduler|controllers)-service", 1, 0, 1.1),
+        ("training-operator", "training-operator", 1, 0, 1.1),
+        ("monitoring", "kube-prometheus-stack-(operator|prometheus|alertmanager)", 1, GRAFANA, 1.1),
     ],
 )
 def test_what_runs_itself_exports_what_the_plan_counts_x10(
-    dev: Rehearsed, exporter: str, jobs: str, targets: int, played: int
+    dev: Rehearsed, exporter: str, jobs: str, targets: int, played: int, most: float
 ) -> None:
-    """Of as many targets as are alike the rehearsal has one, and Grafana's are simulated."""
+    """Of as many targets as are alike the rehearsal has one, and Grafana's are simulated.
+
+    An API server's grow with the kinds, verbs and answers that it has seen: on a fresh site they are the plan's within
+    10 %, behind the tests of the gateway 1.8 times as many.
+    """
     monitoring = planned("dev").monitoring
     assert monitoring
     (plan,) = [each for each in monitoring.exporters if each.name == exporter]
     until(lambda: dev.asked(f'up{{job=~"{jobs}"}}') and not dev.asked(f'up{{job=~"{jobs}"}} == 0'), "it is scraped")
     ((_, found),) = dev.asked(f'count({{job=~"{jobs}"}})')
-    assert found == pytest.approx((plan.series - played) / targets, rel=0.1)
+    counted = (plan.series - played) / targets
+    assert 0.9 * counted <= found <= most * counted
