@@ -87,12 +87,12 @@ FLAGS = {
     *("enable-prefix-caching", "enforce-eager", "generation-config", "gpu-memory-utilization", "hf-overrides"),
     *("host", "kv-cache-dtype", "kv-transfer-config", "limit-mm-per-prompt", "load-format", "lora-modules"),
     *("max-lora-rank", "max-loras", "max-model-len", "max-num-batched-tokens", "max-num-seqs", "model"),
-    *("no-enable-chunked-prefill", "no-enable-prefix-caching", "pipeline-parallel-size", "port", "quantization"),
+    *("pipeline-parallel-size", "port", "quantization"),
     *("reasoning-parser", "revision", "root-path", "seed", "served-model-name", "shutdown-timeout"),
     *("speculative-config", "ssl-certfile", "ssl-keyfile", "swap-space", "task", "tensor-parallel-size", "tokenizer"),
     *("tokenizer-mode", "tool-call-parser", "trust-remote-code", "uvicorn-log-level"),
 }
-"""Flags of `vllm serve` that people write: what is almost one of them is a slip."""
+"""Flags of `vllm serve` that people write: what is almost one of them is a slip. Each switch has a --no- form too."""
 
 
 @rule(
@@ -102,7 +102,7 @@ FLAGS = {
 def servers_know_their_flags(graph: Graph) -> Iterator[Finding]:
     """No flag of a model server is a known one with a slip in it (IN03)."""
     for pod, container, _ in _servers(graph):
-        for name in sorted({name.replace("_", "-") for name, _ in flags(container)} - FLAGS):
+        for name in sorted({name.removeprefix("no-") for name, _ in flags(container)} - FLAGS):
             if near := get_close_matches(name, FLAGS, n=1, cutoff=0.9):
                 yield pod.owner, f"starts vLLM with --{name}, which it does not know; --{near[0]} is near"
 

@@ -112,9 +112,7 @@ CASES = [
     ),
     Case(MEANT, put("network-rules-inference-scraped", "spec.podSelector", {}), None),
     Case(FLAGS, put(SERVER, WORDS, ["vllm", "serve", "/models/a", "--max-modellen=1"]), "--max-model-len is near"),
-    Case(
-        FLAGS, put(SERVER, WORDS, ["vllm", "serve", "/models/a", "--max_model_len=1", "--compilation-config=3"]), None
-    ),
+    Case(FLAGS, put(SERVER, WORDS, ["vllm", "serve", "/models/a", "--max_model_len=1", "--no-async-scheduling"]), None),
     Case(
         "lustre_is_sold_so", put("lustre-file-system", "fileSystemTypeVersion", "2.10"), "in which PERSISTENT_2 is not"
     ),
