@@ -126,7 +126,9 @@ def nobody_is_everybody(graph: Graph) -> Iterator[Finding]:
         for one in _statements(policy.inputs.get("policy")):
             if _of_everybody(one, "Allow"):
                 yield policy.name, "lets everybody in, which S3's block of public access refuses (AccessDenied)"
-            elif _of_everybody(one, "Deny") and {"s3:*", "*"} & set(map(str, as_list(one.get("Action")))):
+                continue
+            whole = any("/" not in str(each) for each in as_list(one.get("Resource")))
+            if whole and _of_everybody(one, "Deny") and {"s3:*", "*"} & set(map(str, as_list(one.get("Action")))):
                 yield policy.name, "denies everything to everybody: only the account's root user can take it back"
 
 

@@ -70,6 +70,7 @@ CASES = [
     Case(EVERYBODY, bucket("Allow", "s3:GetObject"), "lets everybody in"),
     Case(EVERYBODY, bucket("Deny", "s3:*"), "denies everything to everybody"),
     Case(EVERYBODY, bucket("Deny", "s3:*", Condition=TLS), None),
+    Case(EVERYBODY, bucket("Deny", "s3:*", Resource="arn:aws:s3:::a/locked/*"), None),
     Case(RECORDS, put("object-store-versioning", "versioningConfiguration.status", "Suspended"), "what is overwritten"),
     Case(RECORDS, put("pod-logs-group", "retentionInDays", 8), "keeps its log 8 days, which CloudWatch refuses"),
     Case(RECORDS, put("pod-logs-group", "retentionInDays", 365), None),
