@@ -20,9 +20,6 @@ from planner.said import SiteStore
 from stacks.charts import chart_source
 from stacks.metal_variables import LOCAL_VOLUMES_PATH, SHARED_PATH
 
-WITH_WORKLOADS = ("training", "inference", "tracking", "pipelines")
-"""Namespaces whose pods copy from and to the object store."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class MountedFiles:
@@ -71,9 +68,9 @@ class SiteObjects:
         return StoreAddress(endpoint=self.store.endpoint, region=REGION)
 
     def prepare(self, namespaces: Mapping[str, pulumi.Output[str]], opts: pulumi.ResourceOptions) -> None:
-        """The key, as a Secret of each namespace with workloads."""
-        for name in (each for each in WITH_WORKLOADS if each in namespaces):
-            args = StoreKeyArgs(namespace=namespaces[name], key_id=self.key_id, key=self.key)
+        """The key, as a Secret of each namespace."""
+        for name, namespace in namespaces.items():
+            args = StoreKeyArgs(namespace=namespace, key_id=self.key_id, key=self.key)
             self._kept[name] = StoreKey(f"object-store-{name}", args, opts).kept
 
     def reader(

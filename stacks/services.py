@@ -107,6 +107,12 @@ def namespace_specs(
     ]
 
 
+def _with_copies(plan: Plan) -> tuple[str, ...]:
+    """Namespaces whose pods copy from and to the object store. Katib's database is in Kubeflow's."""
+    copied = plan.trial_database is not None and plan.trial_database.backup_hours is not None
+    return ("training", "inference", TRACKER, PIPELINES, *(("kubeflow",) if copied else ()))
+
+
 def deploy_services(plan: Plan, platform: Platform) -> Services:
     """Register the services; everything with pods comes after `platform.cluster.ready`."""
     kubernetes = platform.cluster.provider
@@ -131,7 +137,7 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
         ),
         at_platform,
     ).names
-    platform.objects.prepare(namespaces, at_platform)
+    platform.objects.prepare({name: namespaces[name] for name in _with_copies(plan) if name in namespaces}, at_platform)
     rules = network_rules(
         platform.connections,
         mail_ports(plan),

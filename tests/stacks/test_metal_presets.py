@@ -11,6 +11,7 @@ import yaml
 
 from catalogue.storage_servers import STORAGE_SERVERS
 from components.metal.bundle import CONCERNS
+from components.metal.object_store import SECRET
 from planner.metal_types import MetalPlan
 from planner.plan import plan
 from planner.site import SitePlan
@@ -134,6 +135,24 @@ def test_of_ciliums_operators_each_has_a_node_whose_ports_are_free(name: str) ->
     """A second one on the only node without taints would wait for good, and `make up` say so."""
     untainted = sum(pool.count for pool in planned(name).pools.values() if pool.role == "system")
     assert deployed(name).one("cilium-release").inputs["values"]["operator"]["replicas"] == min(2, untainted)
+
+
+@pytest.mark.parametrize("name", METAL)
+def test_the_stores_key_is_where_pods_ask_for_it_and_nowhere_else(name: str) -> None:
+    """Runs and model servers may ask for it in any stack; Katib's database is copied in Kubeflow's namespace."""
+    graph, found = deployed(name), planned(name)
+    asked = {
+        str(each.inputs["metadata"]["namespace"])
+        for each in graph.resources.values()
+        if each.token.startswith("kubernetes:") and f"'name': '{SECRET}'" in str(each.inputs.get("spec"))
+    }
+    kept = {
+        str(each.inputs["metadata"]["namespace"])
+        for each in graph.of_type("Secret")
+        if each.inputs["metadata"]["name"] == SECRET
+    }
+    assert asked <= kept <= asked | {"training", "inference"}
+    assert ("kubeflow" in kept) is bool(found.of_kubernetes.trial_database)
 
 
 @pytest.mark.parametrize("name", METAL)
