@@ -6,8 +6,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+
+import pytest
 
 SCRIPT = Path(__file__).parents[2] / "node" / "door" / "serve.sh"
 SERVER = """
@@ -33,6 +35,15 @@ def until(condition: Callable[[], bool], what: str) -> None:
         time.sleep(0.05)
 
 
+@pytest.fixture
+def _quit_is_heard() -> Iterator[None]:
+    """What a process ignores its children ignore, and a shell starts its background jobs with SIGQUIT ignored."""
+    before = signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGQUIT, before)
+
+
+@pytest.mark.usefixtures("_quit_is_heard")
 def test_a_changed_file_is_read_again_and_a_stop_goes_on_to_the_server(tmp_path: Path) -> None:
     """As a kubelet brings a Secret's content: a link is put in another's place; and as it stops the container."""
     keys, told = tmp_path / "keys.conf", tmp_path / "told"
