@@ -143,7 +143,7 @@ class Replica:
         if gpu is not None:
             shape = Shape()
             self._engine = Engine(speed(asked, weights, gpu.product, gpu.memory, shape), shape)
-        self._counted = Counted(asked.longest)
+        self._counted = Counted(asked.longest, time.time())
         self._lock = threading.Lock()
         self._loaded_at, self._compute = loaded_at, 0.0
         self._task = f"load of {launch.namespace}/{launch.pod_name}"
@@ -169,7 +169,7 @@ class Replica:
             "num_gpu_blocks": str(self._engine.speed.kv_tokens // BLOCK_TOKENS),
         }
         with self._lock:
-            return text(vllm_metrics.families(self._engine, self._counted, labels, cache))
+            return text(vllm_metrics.page(self._engine, self._counted, labels, cache))
 
     def _tick(self) -> float:
         self._go_on()

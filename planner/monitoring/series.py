@@ -28,9 +28,10 @@ _KUBELET, _PER_CONTAINER, _PER_POD = 1_100, 34, 20
 """Kubernetes 1.36: about 1,100 of the kubelet's /metrics; cAdvisor's of a container, and of a pod's network and own
 cgroup, less what the chart drops."""
 
-_STATE_PER_NODE, _STATE_PER_POD, _STATE_PER_OBJECT = 95, 62, 9
-"""kube-state-metrics 2.20, docs/metrics, of the resources that the values leave on: a node with eight resources, a pod
-of two containers, and each Deployment, claim, budget and the like."""
+_STATE_PER_NODE, _STATE_PER_POD, _STATE_PER_CONTAINER, _STATE_PER_OBJECT = 52, 36, 10, 12
+"""kube-state-metrics 2.20, internal/store: a node with eight resources and nine conditions; a pod with six tolerations,
+and every third with an init container; a container with three requests and limits; each Deployment, claim, Job and the
+like."""
 
 API_SERVERS, _API_SERVER = 2, 23_600
 """EKS keeps at least two (EKS guide, clusters); as a rehearsed one of dev, which is the real program, without buckets
@@ -40,8 +41,9 @@ _DNS, _OPERATOR, _PROMETHEUS, _ALERTMANAGER, GRAFANA = 350, 630, 2_020, 740, 1_9
 _VOLCANO, _VOLCANO_PER_QUEUE, _TRAINING_OPERATOR, _LOG_COLLECTOR = 1_110, 25, 250, 45
 """But for the first and the last of each line as a rehearsed dev has them; of Volcano scheduler and controllers."""
 
-_VLLM = 640
-"""vLLM 0.29, vllm/v1/metrics/loggers.py: 44 names, of which 20 are histograms of 12 to 28 buckets."""
+_VLLM = 420
+"""vLLM 0.29, vllm/v1/metrics/loggers.py, without what switches add: 15 histograms of 6 to 23 buckets and 16 counters,
+each with the time since when it counts; of two paths of its web server, and of its process."""
 
 _RULES_PER_CONTAINER, _RULES_PER_NODE, _RULES_PER_GPU, _RULES = 8, 16, 6, 500
 """Recording rules: the chart's of containers and nodes, and the stack's own of GPUs."""
@@ -139,13 +141,13 @@ def _exporters(seen: Fleet, scrape_s: int) -> Iterator[ExporterPlan]:
         return ExporterPlan(name=name, targets=targets, series=series, every_s=every_s)
 
     hosts = seen.nodes * _PER_NODE + seen.processors * _PER_PROCESSOR + seen.disks * _PER_DISK
-    state = seen.nodes * _STATE_PER_NODE + seen.pods * _STATE_PER_POD + _OBJECTS * _STATE_PER_OBJECT
+    state = seen.nodes * _STATE_PER_NODE + seen.pods * _STATE_PER_POD + seen.containers * _STATE_PER_CONTAINER
     rules = seen.containers * _RULES_PER_CONTAINER + seen.nodes * _RULES_PER_NODE + seen.gpus * _RULES_PER_GPU
     yield each("dcgm-exporter", seen.gpu_nodes, seen.gpus * _PER_GPU)
     yield each("node-exporter", seen.nodes, hosts + seen.ports * _PER_PORT + seen.efa * _PER_EFA)
     yield each("kubelet", seen.nodes, seen.nodes * _KUBELET)
     yield each("cadvisor", seen.nodes, seen.containers * _PER_CONTAINER + seen.pods * _PER_POD)
-    yield each("kube-state-metrics", 1, state)
+    yield each("kube-state-metrics", 1, state + _OBJECTS * _STATE_PER_OBJECT)
     yield each("apiserver", API_SERVERS, API_SERVERS * _API_SERVER)
     yield each("coredns", 2, 2 * _DNS)
     yield each("volcano", 2, _VOLCANO + seen.queues * _VOLCANO_PER_QUEUE)

@@ -7,7 +7,7 @@ from math import ceil
 from monitoring.rules import adjustable
 from planner.draft import Draft, rule, warning
 from planner.findings import Observation
-from planner.monitoring.plan import BYTES_PER_SAMPLE, FILLED
+from planner.monitoring.plan import BYTES_PER_SAMPLE, FILLED, needed_gib
 from planner.monitoring.series import OWN_INTERVAL
 from planner.monitoring.types import ExporterPlan
 from planner.rules.known import runs
@@ -63,7 +63,8 @@ def metrics_disk(draft: Draft) -> Iterable[Observation]:
     plan = draft.monitoring
     if plan is None or plan.needed_gib <= plan.disk_gib * FILLED:
         return
-    days = max(1, int(plan.retention_days * plan.disk_gib * FILLED / plan.needed_gib))
+    head = needed_gib(plan.samples_per_s, 0)
+    days = max(1, int(plan.retention_days * (plan.disk_gib * FILLED - head) / (plan.needed_gib - head)))
     yield Observation(
         path="monitoring.diskGib",
         sentence=f"{plan.retention_days} days of {plan.samples_per_s:,} samples/s take {plan.needed_gib:,} GiB, and of "

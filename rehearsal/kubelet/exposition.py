@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-Kind = Literal["counter", "gauge", "histogram", "untyped"]
+Kind = Literal["counter", "gauge", "histogram", "summary", "untyped"]
 Labels = Mapping[str, str]
 
 

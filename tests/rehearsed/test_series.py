@@ -1,6 +1,6 @@
 """What simulated exporters of sixteen nodes export against what the plan counts: where they have a part of it whole.
 
-That is processors, EFA and GPUs; of a node's other numbers, of vLLM and of the kubelet they tell what rules and
+That is processors, EFA, GPUs and model servers; of a node's other numbers and of the kubelet they tell what rules and
 dashboards read.
 """
 
@@ -16,8 +16,9 @@ from rehearsal.devices import dcgm
 from rehearsal.devices.dcgm_exporter import Exporter
 from rehearsal.images import node_exporter
 from rehearsal.kubelet.program import Mount
-from rehearsal.tests.inside.simulated import Node, samples
+from rehearsal.tests.inside.simulated import GPU, Node, samples
 from rehearsed import efa_counters
+from rehearsed.vllm_load import Replica, asked
 
 NODES, CPUS, CARDS, GPUS = 16, 192, 32, 8
 """p5.48xlarge."""
@@ -42,7 +43,7 @@ BARE = Fleet(
 def counted(exporter: str, **parts: int) -> int:
     """How many series more the plan counts of an exporter with so many of a part."""
     with_them, without = (
-        next(each.series for each in exporters(seen, 30) if each.name == exporter)
+        sum(each.series for each in exporters(seen, 30) if each.name == exporter)
         for seen in (replace(BARE, **parts), BARE)
     )
     return with_them - without
@@ -82,3 +83,13 @@ def test_gpus_of_sixteen_nodes_export_what_the_plan_counts_but_for_reasons_that_
     """The plan counts each of eight reasons of a clock event; a GPU tells those of its last minutes."""
     gpus = NODES * GPUS
     assert exported["DCGM_"] == counted("dcgm-exporter", gpus=gpus) - 8 * gpus
+
+
+def test_model_servers_export_what_the_plan_counts_but_for_what_the_simulated_does_not_have_x10(tmp_path: Path) -> None:
+    """A second path that was asked for, samples of an engine step, one more reason, adapters, and the process."""
+    node = Node(tmp_path, "g6e.xlarge")
+    launch = node.launch(node.pod("chat-0", **{GPU: "1"}), spec={"name": "main", "image": "i:1"})
+    page = Replica(launch, asked(["vllm", "serve", "/m"], "/m", 1), 16e9, 0.0).page()
+    path, steps, reason, adapters, process = 15, 17, 2, 1, 16
+    told = sum(map(len, samples(page).values()))
+    assert NODES * (told + path + steps + reason + adapters + process) == counted("vllm", replicas=NODES)

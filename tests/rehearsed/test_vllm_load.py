@@ -1,6 +1,7 @@
 """A vLLM server under a load that a person offers to its Service: what its `/metrics` say, and what its GPU does."""
 
 import os
+import re
 import time
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from rehearsed.vllm_load import Replica, Server, asked
 ROOT = Path(__file__).parents[2]
 NAMES = Path(os.environ.get("GPUCLUSTER_UPSTREAM", ROOT.parent / "shared" / "upstream")) / "metrics/metric-names.yaml"
 START = 1_000_000.0
+ABSENT = ":(corrupted_requests|iteration_tokens|kv_block|lora_requests)"
+"""What adapters and switches add, and samples of an engine step."""
 
 
 class Clock:
@@ -143,11 +146,18 @@ def test_a_gpu_that_fails_ends_the_server_and_lets_no_other_begin(node: Node, cl
     assert "busy or unavailable" in (ended.exited(START + 1e6) or Exit(0)).message
 
 
-def test_every_name_is_one_that_vllm_exports(node: Node, clock: Clock) -> None:
+def test_every_name_that_vllm_exports_is_there_and_no_other(node: Node, clock: Clock) -> None:
     """Against the names in the vendors' data, where that is at hand."""
     if not NAMES.exists():
         pytest.skip(f"vendors' data are not at hand: {NAMES}")
-    vendor = yaml.safe_load(NAMES.read_text())["metrics"]
+    listed = {name: each["type"] for name, each in yaml.safe_load(NAMES.read_text())["metrics"].items()}
+    vendor = {name: kind for name, kind in listed.items() if name.startswith("vllm:") and kind != "removed"}
     page = replica(node).page()
-    kinds = dict(line.split(" ")[2:] for line in page.splitlines() if line.startswith("# TYPE"))
-    assert kinds == {name: vendor.get(name, {}).get("type") for name in kinds}
+    kinds = dict(line.split(" ")[2:] for line in page.splitlines() if line.startswith("# TYPE vllm:"))
+    since = {
+        f"{name.removesuffix('_total') if kind == 'counter' else name}_created": kind for name, kind in kinds.items()
+    }
+    assert kinds.keys() - vendor.keys() == {name for name, kind in since.items() if kind != "gauge"}
+    assert {name: kind for name, kind in kinds.items() if name in vendor} == {
+        name: kind for name, kind in vendor.items() if not re.search(ABSENT, name)
+    }
