@@ -8,6 +8,7 @@ from tests.graph.stackfiles import graph_of
 from tests.policy.cases import CASES
 from tests.policy.cases.case import Case
 from tests.policy.programs import PROGRAMS
+from tests.policy.programs.form import Program
 
 BY_ID = {rule.id: rule for rule in RULES}
 
@@ -34,5 +35,5 @@ def test_what_is_right_in_another_way_passes(case: Case) -> None:
 
 def test_every_rule_that_is_tripped_is_passed_too() -> None:
     """By a program that is right in another way. That each rule is tripped: test_rules.py."""
-    tripped = {each.rule for each in (*CASES, *PROGRAMS) if each.said}
-    assert tripped == {each.rule for each in (*CASES, *PROGRAMS) if not each.said}
+    programs: list[Case | Program] = [*CASES, *PROGRAMS]
+    assert {each.rule for each in programs if each.said} == {each.rule for each in programs if not each.said}
