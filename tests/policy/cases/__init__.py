@@ -1,33 +1,9 @@
 """What rules find and what they let pass, by subject: changes of recorded stacks."""
 
-from tests.policy.cases import (
-    account,
-    capacity,
-    ground,
-    identity,
-    network,
-    nodes,
-    objects,
-    platform,
-    reading,
-    sandboxes,
-    silent,
-    storage,
-    workloads,
-)
+from importlib import import_module
+from pkgutil import iter_modules
 
-CASES = [
-    *nodes.CASES,
-    *capacity.CASES,
-    *network.CASES,
-    *platform.CASES,
-    *identity.CASES,
-    *storage.CASES,
-    *objects.CASES,
-    *sandboxes.CASES,
-    *account.CASES,
-    *silent.CASES,
-    *workloads.CASES,
-    *reading.CASES,
-    *ground.CASES,
-]
+from tests.policy.cases.case import Case
+
+SUBJECTS = [import_module(f"{__name__}.{name}") for _, name, _ in iter_modules(__path__) if name != "case"]
+CASES: list[Case] = [case for subject in SUBJECTS for case in subject.CASES]
