@@ -7,12 +7,12 @@ from rich.console import RenderableType
 
 from catalogue.units import BYTES_PER_GB, HOURS_PER_DAY
 from planner.experiments import ExperimentPlan, ParameterPlan
-from planner.faces.layout import facts, quantity, section, usd
+from planner.faces.layout import facts, quantity, section
 from planner.forecast import Forecast
 from planner.reliability.checkpoints import TierPlan
 from planner.step import FORMULAS, ExchangeTime, StepTime
 from planner.types import Plan
-from planner.wording import about, counted
+from planner.wording import about, counted, usd
 
 BUBBLE = "bubble"
 BUBBLE_FORMULA = "(forward + backward) x (pipeline stages - 1) / (micro-batches x virtual stages)"

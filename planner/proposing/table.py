@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from planner.faces.layout import quantity, table, usd
+from planner.faces.layout import quantity, table
 from planner.proposing.best import Answer, Proposal, Shown, Step, missed
 from planner.proposing.question import Serving, Training
 from planner.step import Phase, StepTime
 from planner.types import AwsPlan
-from planner.wording import about, counted
+from planner.wording import about, counted, usd
 
 
 def answer_text(question: Training | Serving, answer: Answer) -> RenderableType:

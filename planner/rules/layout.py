@@ -67,8 +67,8 @@ def tensor_leaves_node(_: Draft, seen: Seen) -> Iterable[Observation]:
     fitting = [size_ for size_ in degrees if within_nvlink(size_, per_node, seen.gpu.nvlink_gpus)]
     yield Observation(
         path="parallelism.tensor",
-        sentence=f"a tensor group of {counted(size, 'GPU')} is more than the {reach} that NVLink joins in a "
-        f"{seen.pool.hardware}",
+        sentence=f"a tensor group of {counted(size, 'GPU')} {'is more than' if size > reach else 'does not divide'} "
+        f"the {reach} that NVLink joins in a {seen.pool.hardware}",
         remedy=f"take {one_of(fitting)}, and pipeline or data for the rest",
         inputs={"tensor": f"{size} GPUs", "joined": f"{reach} GPUs"},
     )
@@ -130,7 +130,8 @@ def pipeline_idles(_: Draft, seen: Seen) -> Iterable[Observation]:
     if bubble > _MOST_BUBBLE:
         yield Observation(
             path="accumulation",
-            sentence=f"{pipeline} stages that share {passes} micro-batches a step idle {bubble:.0%} of the time",
+            sentence=f"{pipeline} stages that share {passes} micro-batch{'es' if passes > 1 else ''} a step idle "
+            f"{bubble:.0%} of the time",
             remedy=f"set accumulation to {-(-4 * (pipeline - 1) // layout.virtual_stages)} for a fifth, "
             "or use fewer stages",
             inputs={"pipeline": f"{pipeline} stages", "accumulation": f"{passes} micro-batches"},
