@@ -7,11 +7,11 @@ import pytest
 from planner.communication.group import Network
 from planner.cost.amounts import NOTHING
 from planner.faces.forecast import duration, forecast_facts
-from planner.faces.layout import usd
 from planner.faces.outputs import numbers
 from planner.forecast import Aim, GpuHour, forecast
 from planner.interconnect import Switching, cluster_of
 from planner.metal import gpu_hour
+from planner.wording import usd
 from tests.planner.stacks import planned, planned_metal, saving
 
 
