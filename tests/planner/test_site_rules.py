@@ -133,7 +133,7 @@ def test_ranges_hold_what_is_no_node(path: str) -> None:
         assert found.fabric is not None
         growth = found.fabric.growth
         bought_switches = sum(each.count for each in found.facility.machines if each.kind is Kind.SWITCH)
-        needed += bought_switches + growth.at_maximum.switches - growth.day_one.switches + strips
+        needed += bought_switches + growth.at_maximum.switches - growth.day_one.switches + int(strips)
     assert f"has 6 addresses, and {needed} are needed" in sentence(found, "addresses-too-few")
 
 
