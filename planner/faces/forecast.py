@@ -37,11 +37,11 @@ def forecast_facts(forecast: Forecast) -> Iterator[tuple[str, str | None]]:
     elif forecast.budget:
         yield "takes", "never ends: failures take all of the time"
     if forecast.price:
-        whole = f"{usd(forecast.usd)} USD at " if forecast.usd is not None else ""
+        whole = f"{about(forecast.usd)} USD at " if forecast.usd is not None else ""
         yield "costs", f"{whole}{forecast.price.usd:.2f} USD a GPU hour ({forecast.price.basis})"
     if forecast.failure:
         lost = forecast.failure
-        money = f", {usd(lost.usd)} USD" if lost.usd is not None else ""
+        money = f", {about(lost.usd)} USD" if lost.usd is not None else ""
         gpu_hours = f"{lost.gpu_hours:,.0f}" if lost.gpu_hours >= 10 else quantity(round(lost.gpu_hours, 1))
         yield "a failure", f"takes {lost.hours * _MINUTE:.0f} min, {gpu_hours} GPU hours{money}"
 

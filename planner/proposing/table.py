@@ -60,9 +60,9 @@ def _miss(question: Training | Serving, answer: Answer) -> str:
     limits, nearest = question.limits, answer.shown[0].proposal
     parts = []
     if nearest.days > limits.days:
-        parts.append(f"{quantity(round(nearest.days - limits.days, 1))} days too long")
+        parts.append(f"{about(nearest.days - limits.days)} days too long")
     if limits.usd and nearest.usd > limits.usd:
-        parts.append(f"{usd(nearest.usd - limits.usd)} USD over the budget")
+        parts.append(f"{about(nearest.usd - limits.usd)} USD over the budget")
     return f"{nearest.candidate.offer.hardware}, {' and '.join(parts) or 'within the limits'}"
 
 
