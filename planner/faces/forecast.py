@@ -154,7 +154,8 @@ def experiment_facts(plan: ExperimentPlan) -> Iterator[tuple[str, str | None]]:
     """The experiment in sentences; what nobody knows is left out."""
     trial, way = plan.trial, "lowest" if plan.lowest else "highest"
     yield "trials", f"{plan.most} of run {plan.run}, {plan.parallel} at once, in queue {trial.queue}"
-    yield "a trial", f"{counted(trial.pods, 'node')}, {counted(trial.gpus, 'GPU')}{_of_hours(plan.trial_hours)}"
+    hours = f", {plan.trial_hours:,.1f} h" if plan.trial_hours is not None else ""
+    yield "a trial", f"{counted(trial.pods, 'node')}, {counted(trial.gpus, 'GPU')}{hours}"
     yield "parameters", ", ".join(map(_parameter, plan.parameters))
     enough = f", {plan.until:g} is enough" if plan.until is not None else ""
     yield "chosen by", f"{plan.algorithm}; the {way} {plan.metric} wins{enough}"
@@ -165,10 +166,6 @@ def experiment_facts(plan: ExperimentPlan) -> Iterator[tuple[str, str | None]]:
         yield "takes", f"{plan.hours:,.1f} h at the most, without what gangs make it wait"
         yield "costs", f"{plan.gpu_hours:,.1f} of {plan.budget_gpu_hours:,.1f} GPU hours{money}"
     yield "fails", f"with {counted(plan.failed, 'failed trial')}"
-
-
-def _of_hours(hours: float | None) -> str:
-    return f", {hours:,.1f} h" if hours is not None else ""
 
 
 def _parameter(parameter: ParameterPlan) -> str:

@@ -136,15 +136,10 @@ def service_range(draft: MetalDraft) -> Iterable[Observation]:
 
 def _range_for(addresses: int) -> str:
     """What to do for so many hosts: a range that holds them, as far as private ranges go."""
-    prefix = _prefix(addresses)
+    prefix = 32 - (addresses + _RESERVED - 1).bit_length()
     if prefix >= _LARGEST_PRIVATE:
         return f"take a /{prefix}"
     return f"no private range is larger than a /{_LARGEST_PRIVATE}: lower the pools' count or maxCount"
-
-
-def _prefix(addresses: int) -> int:
-    """The longest prefix whose range holds so many hosts."""
-    return 32 - (addresses + _RESERVED - 1).bit_length()
 
 
 def _ranges(draft: MetalDraft) -> dict[str, IPv4Network]:
