@@ -136,6 +136,9 @@ def _row(kind: type, row: Mapping[str, Any], shipped: Mapping[str, Any], catalog
         raise _Wrong(("like",), f"no shipped row is called {echo(like)}; {meant(like, shipped)}")
     hints = get_type_hints(kind)
     changed = {name: _value(hints[name], value, (camel(name),), catalogue) for name, value in given.items()}
+    if kind is Gpu and "memory_gb" in changed:
+        # What the driver reports was measured of the memory of the other.
+        changed.setdefault("driver_mib", None)
     return _made(lambda: replace(shipped[like], **changed), ())
 
 

@@ -11,7 +11,7 @@ from catalogue.types import Instance, UsageClass
 from catalogue.units import GIB_PER_TIB
 from planner.bom import Basis, Bom, BomLine
 from planner.pool_types import AwsPoolPlan
-from planner.wording import counted
+from planner.wording import counted, usd
 
 _PLATFORM_INTERFACES_PER_ZONE = 2
 """Those of the EKS control plane in each of its zones; NAT and FSx are counted apart."""
@@ -135,7 +135,6 @@ def requests(needs: Iterable[QuotaNeed]) -> dict[str, float]:
 _WIDE = 1.5
 """A price whose high end is so many times its low end is an order of magnitude, not a quotation."""
 _MANY_USD = 100
-_CENT = 0.01
 
 
 class Status(StrEnum):
@@ -248,6 +247,4 @@ def _note(line: BomLine) -> str:
 
 def _usd(amount: float) -> str:
     """Cents only where there are few dollars."""
-    if 0 < amount < _CENT:
-        return f"{amount:.2g}"
-    return f"{amount:,.0f}" if amount >= _MANY_USD else f"{amount:,.2f}"
+    return f"{amount:,.0f}" if amount >= _MANY_USD else usd(amount)

@@ -5,7 +5,10 @@ from math import floor, log10
 
 from catalogue.echo import bare
 
-__all__ = ["about", "bare", "counted", "one_of"]
+_CENT = 0.01
+_MANY = 1000
+
+__all__ = ["about", "bare", "counted", "one_of", "usd"]
 
 
 def counted(number: int, noun: str) -> str:
@@ -19,6 +22,13 @@ def about(value: float) -> str:
         return "0"
     size = 10 ** max(0, floor(log10(value)) - 1)
     return f"{round(value / size) * size:,.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def usd(amount: float) -> str:
+    """US dollars: to the cent below a thousand, and two digits of what is less than a cent."""
+    if 0 < amount < _CENT:
+        return f"{amount:.2g}"
+    return f"{amount:,.2f}" if abs(amount) < _MANY else f"{amount:,.0f}"
 
 
 def one_of(values: Iterable[object]) -> str:

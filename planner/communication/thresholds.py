@@ -191,7 +191,8 @@ def _inside(group: Group, expected: float) -> Threshold:
     lines = [line for row in rows for line in (row.warn, row.fail) if line is not None]
     warn, fail = _NODE.get(group.gpu.name, (max(lines), min(lines)))
     healthy = max((row.expected for row in rows if row.expected is not None), default=max(lines))
-    return Threshold(origin=Origin.MEASURED, expected=healthy, warn=warn, fail=fail, source=_sources(rows))
+    sources = "; ".join(dict.fromkeys(row.source for row in rows))
+    return Threshold(origin=Origin.MEASURED, expected=healthy, warn=warn, fail=fail, source=sources)
 
 
 def _over_efa(group: Group, size_bytes: float, expected: float) -> Threshold:
@@ -247,7 +248,3 @@ def _across(group: Group) -> list[Published]:
 
 def _record(expected: float, why: str) -> Threshold:
     return Threshold(origin=Origin.RECORD, expected=expected, warn=None, fail=None, source=why)
-
-
-def _sources(rows: list[Published]) -> str:
-    return "; ".join(dict.fromkeys(row.source for row in rows))

@@ -102,7 +102,9 @@ def design(
         return plan
     if leaves <= ports:
         return replace(plan, spines_per_pod=_spines(plan))
-    return _three_tiers(replace(plan, wiring=Wiring.FULL))
+    # Pods under cores: of all pod sizes the one with the fewest switches, and of those the largest.
+    pods = _pods(replace(plan, wiring=Wiring.FULL))
+    return min(pods, key=lambda each: (each.switches, each.pods), default=None)
 
 
 def most_nodes(demand: Demand, ports: int, topology: Topology, *, tiers: int = 3, oversubscription: float = 1) -> int:
@@ -163,11 +165,6 @@ def _spines(plan: FabricDesign) -> int:
     while (needed := ceil(sum(replace(plan, spines_per_pod=spines).leaf_uplinks()) / plan.ports)) > spines:
         spines = needed
     return spines
-
-
-def _three_tiers(plan: FabricDesign) -> FabricDesign | None:
-    """Pods under cores: of all pod sizes the one with the fewest switches, and of those the largest."""
-    return min(_pods(plan), key=lambda each: (each.switches, each.pods), default=None)
 
 
 def _pods(plan: FabricDesign) -> Iterator[FabricDesign]:

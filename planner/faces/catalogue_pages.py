@@ -6,7 +6,8 @@ from catalogue.instances import INSTANCES
 from catalogue.models import MODELS
 from catalogue.offerings import OFFERINGS_AS_OF, offered
 from catalogue.types import Instance
-from planner.faces.layout import quantity, usd
+from planner.faces.layout import quantity
+from planner.wording import usd
 
 _INSTANCES = f"""# Instance types
 

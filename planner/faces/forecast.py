@@ -7,12 +7,12 @@ from rich.console import RenderableType
 
 from catalogue.units import BYTES_PER_GB, HOURS_PER_DAY
 from planner.experiments import ExperimentPlan, ParameterPlan
-from planner.faces.layout import facts, quantity, section, usd
+from planner.faces.layout import facts, quantity, section
 from planner.forecast import Forecast
 from planner.reliability.checkpoints import TierPlan
 from planner.step import FORMULAS, ExchangeTime, StepTime
 from planner.types import Plan
-from planner.wording import about, counted
+from planner.wording import about, counted, usd
 
 BUBBLE = "bubble"
 BUBBLE_FORMULA = "(forward + backward) x (pipeline stages - 1) / (micro-batches x virtual stages)"
@@ -37,11 +37,11 @@ def forecast_facts(forecast: Forecast) -> Iterator[tuple[str, str | None]]:
     elif forecast.budget:
         yield "takes", "never ends: failures take all of the time"
     if forecast.price:
-        whole = f"{usd(forecast.usd)} USD at " if forecast.usd is not None else ""
+        whole = f"{about(forecast.usd)} USD at " if forecast.usd is not None else ""
         yield "costs", f"{whole}{forecast.price.usd:.2f} USD a GPU hour ({forecast.price.basis})"
     if forecast.failure:
         lost = forecast.failure
-        money = f", {usd(lost.usd)} USD" if lost.usd is not None else ""
+        money = f", {about(lost.usd)} USD" if lost.usd is not None else ""
         gpu_hours = f"{lost.gpu_hours:,.0f}" if lost.gpu_hours >= 10 else quantity(round(lost.gpu_hours, 1))
         yield "a failure", f"takes {lost.hours * _MINUTE:.0f} min, {gpu_hours} GPU hours{money}"
 
@@ -154,7 +154,8 @@ def experiment_facts(plan: ExperimentPlan) -> Iterator[tuple[str, str | None]]:
     """The experiment in sentences; what nobody knows is left out."""
     trial, way = plan.trial, "lowest" if plan.lowest else "highest"
     yield "trials", f"{plan.most} of run {plan.run}, {plan.parallel} at once, in queue {trial.queue}"
-    yield "a trial", f"{counted(trial.pods, 'node')}, {counted(trial.gpus, 'GPU')}{_of_hours(plan.trial_hours)}"
+    hours = f", {plan.trial_hours:,.1f} h" if plan.trial_hours is not None else ""
+    yield "a trial", f"{counted(trial.pods, 'node')}, {counted(trial.gpus, 'GPU')}{hours}"
     yield "parameters", ", ".join(map(_parameter, plan.parameters))
     enough = f", {plan.until:g} is enough" if plan.until is not None else ""
     yield "chosen by", f"{plan.algorithm}; the {way} {plan.metric} wins{enough}"
@@ -165,10 +166,6 @@ def experiment_facts(plan: ExperimentPlan) -> Iterator[tuple[str, str | None]]:
         yield "takes", f"{plan.hours:,.1f} h at the most, without what gangs make it wait"
         yield "costs", f"{plan.gpu_hours:,.1f} of {plan.budget_gpu_hours:,.1f} GPU hours{money}"
     yield "fails", f"with {counted(plan.failed, 'failed trial')}"
-
-
-def _of_hours(hours: float | None) -> str:
-    return f", {hours:,.1f} h" if hours is not None else ""
 
 
 def _parameter(parameter: ParameterPlan) -> str:

@@ -100,11 +100,6 @@ def quantity(value: float) -> str:
     return f"{value:,.2f}".rstrip("0").rstrip(".")
 
 
-def usd(value: float) -> str:
-    """US dollars, to the cent below a thousand."""
-    return f"{value:,.2f}" if abs(value) < 1000 else f"{value:,.0f}"
-
-
 def _cell(value: object) -> str:
     if value is None:
         return ""

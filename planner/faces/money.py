@@ -10,8 +10,9 @@ from catalogue.prices import LISTED_REGIONS
 from planner.bom import Bom
 from planner.cost.amounts import LIFE_YEARS, Amount, OwnedCost, Prices
 from planner.cost.comparison import Comparison
-from planner.faces.layout import facts, section, table, usd
+from planner.faces.layout import facts, section, table
 from planner.procurement import Check, QuotaNeed, Status, open_checks
+from planner.wording import usd
 
 
 def prices(plan: Prices) -> RenderableType:

@@ -9,7 +9,7 @@ from rich.text import Text
 from catalogue.units import SECONDS_PER_HOUR, SECONDS_PER_MINUTE
 from planner.fabric.design import FabricDesign
 from planner.fabric.plan import FabricPlan, PodPorts
-from planner.faces.layout import facts, quantity, section, table, usd
+from planner.faces.layout import facts, quantity, section, table
 from planner.facility.plan import FacilityPlan, RackLine
 from planner.interconnect import Gate
 from planner.monitoring.types import MonitoringPlan
@@ -17,7 +17,7 @@ from planner.networks import NetworkPlan
 from planner.storage.limits import Limits
 from planner.storage.types import FILE_SYSTEMS, RunStorage, StoragePlan
 from planner.types import Plan
-from planner.wording import counted
+from planner.wording import counted, usd
 
 HEADINGS = ("test", "GPUs", "message", "pass from", "fail below", "expected", "unit", "from")
 

@@ -1,6 +1,6 @@
 """The best answers: candidates from the cheapest on, each planned whole, until no cheaper one can be left."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from math import ceil
@@ -79,7 +79,7 @@ class Search:
     def __init__(self, question: Training | Serving, catalogue: Catalogue, today: date) -> None:
         self._question, self._catalogue, self._today = question, catalogue, today
         self._planned: dict[tuple[str, str, int, Replica | None], Proposal | None] = {}
-        self.candidates = sorted(self._candidates(), key=lambda each: each.usd)
+        self.candidates = tuple(self._candidates())
 
     def _candidates(self) -> Iterator[Candidate]:
         question, services = self._question, self._catalogue.services
@@ -93,39 +93,37 @@ class Search:
 
     def answer(self) -> Answer:
         """The five best of different hardware or capacity; where none is within the limits, the nearest misses."""
-        found = self._best(self.candidates, within=True)
+        found = self._best(within=True)
         fits = bool(found)
-        if not fits:
-            nearest = sorted(self.candidates, key=lambda each: missed(self._question.limits, each.days, each.usd))
-            found = self._best(nearest, within=False)
-        shown = tuple(self._beside(each) for each in found)
+        shown = tuple(self._beside(each) for each in found or self._best(within=False))
         return Answer(fits=fits, shown=shown, compared=len(self.candidates))
 
-    def _best(self, ordered: Iterable[Candidate], *, within: bool) -> list[Proposal]:
-        """One proposal of each hardware and capacity. With `within` candidates come by their price at the least, and
-        the search ends when it is above what the last one shown costs.
+    def _best(self, *, within: bool) -> list[Proposal]:
+        """One proposal of each hardware and capacity: the cheapest within the limits, or those that miss these least.
+        Candidates come by the least that they can take, and the search ends when it is above what the last one shown
+        takes.
         """
         limits = self._question.limits
+
+        def rank(each: Candidate | Proposal) -> float:
+            return each.usd if within else missed(limits, each.days, each.usd)
+
         best: dict[tuple[str, str], Proposal] = {}
-        for each in ordered:
+        for each in sorted(self.candidates, key=rank):
             if within and missed(limits, each.days, each.usd) > 1:
                 continue
-            ranked = sorted(one.usd for one in best.values())
-            if within and len(ranked) >= SHOWN and each.usd >= ranked[SHOWN - 1]:
+            ranked = sorted(map(rank, best.values()))
+            if len(ranked) >= SHOWN and rank(each) >= ranked[SHOWN - 1]:
                 break
             key = (each.offer.hardware, each.offer.capacity)
-            if key in best and (not within or each.usd >= best[key].usd):
+            if key in best and rank(each) >= rank(best[key]):
                 continue
             found = self.planned(each)
             if found is None or (within and missed(limits, found.days, found.usd) > 1):
                 continue
-            if key not in best or found.usd < best[key].usd:
+            if key not in best or rank(found) < rank(best[key]):
                 best[key] = found
-            if not within and len(best) >= SHOWN:
-                break
-        if within:
-            return sorted(best.values(), key=lambda one: one.usd)[:SHOWN]
-        return sorted(best.values(), key=lambda one: missed(limits, one.days, one.usd))
+        return sorted(best.values(), key=rank)[:SHOWN]
 
     def planned(self, candidate: Candidate) -> Proposal | None:
         """The candidate planned whole; None where every way to do so has an error."""

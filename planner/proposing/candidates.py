@@ -25,9 +25,6 @@ KEPT = 3
 
 _TIERS = (None, 125, 250, 500, 1000)
 _SLACK = 1.1
-_FAR_OFF = 10
-"""Times the days beyond which only the most nodes are looked at, for the nearest miss."""
-
 _LONGEST_SAVE_S = 500.0
 """Shorter than what a pod has between the signal and the end of its capacity block, 600 s."""
 
@@ -86,15 +83,10 @@ def of_training(question: Training, offer: Offer, services: Mapping[str, Price],
     if offer.cluster not in known.spaces:
         known.spaces[offer.cluster] = Space(known.shapes[key], question.model, offer.cluster)
     space = known.spaces[offer.cluster]
-    counts = [each for each in COUNTS if each <= offer.most]
-    for nodes in counts:
-        gpus = nodes * offer.gpus
-        soonest = question.tokens * space.quickest / gpus / SECONDS_PER_DAY
-        if soonest > _FAR_OFF * question.limits.days and nodes != counts[-1]:
-            continue
+    for nodes in (each for each in COUNTS if each <= offer.most):
         node = (offer.cluster, nodes)
         if node not in known.fastest:
-            known.fastest[node] = space.fastest(gpus)
+            known.fastest[node] = space.fastest(nodes * offer.gpus)
         if timed := known.fastest[node]:
             yield from _trained(question, offer, nodes, timed, services)
 

@@ -7,7 +7,6 @@ again is slower than its twin that does not, and is timed only where that does n
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import inf
 
 from catalogue.calibration import Software, calibration
 from catalogue.model_types import Model
@@ -112,11 +111,6 @@ class Space:
         """Whether it fits where endless data parallel ranks share what they can share."""
         layout = replace(shape.layout, data=_ENDLESS)
         return training_memory(shape.job, self._model, layout, self._cluster.gpu.driver_gb).fits_surely
-
-    @property
-    def quickest(self) -> float:
-        """GPU seconds of a token at the least; endless where nothing fits."""
-        return self._shapes[0].gpu_s_per_token if self._shapes else inf
 
     def fastest(self, gpus: int) -> Timed | None:
         """The layout with the most tokens a second among those that surely fit the memory; None where none does."""

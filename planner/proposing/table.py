@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from planner.faces.layout import quantity, table, usd
+from planner.faces.layout import quantity, table
 from planner.proposing.best import Answer, Proposal, Shown, Step, missed
-from planner.proposing.question import Serving, Training
+from planner.proposing.question import LONGEST_BLOCK_DAYS, Serving, Training
 from planner.step import Phase, StepTime
 from planner.types import AwsPlan
-from planner.wording import about, counted
+from planner.wording import about, counted, usd
 
 
 def answer_text(question: Training | Serving, answer: Answer) -> RenderableType:
@@ -33,7 +33,9 @@ def answer_text(question: Training | Serving, answer: Answer) -> RenderableType:
 
 def _asked(question: Training | Serving) -> str:
     limits = question.limits
-    within = f"{quantity(limits.days)} days" + (f" and {usd(limits.usd)} USD" if limits.usd else "")
+    within = f"{quantity(limits.days)} day{'' if limits.days == 1 else 's'}" + (
+        f" and {usd(limits.usd)} USD" if limits.usd else ""
+    )
     if isinstance(question, Training):
         return f"{question.model.name} on {question.tokens:.3g} tokens within {within}"
     return (
@@ -58,9 +60,9 @@ def _miss(question: Training | Serving, answer: Answer) -> str:
     limits, nearest = question.limits, answer.shown[0].proposal
     parts = []
     if nearest.days > limits.days:
-        parts.append(f"{quantity(round(nearest.days - limits.days, 1))} days too long")
+        parts.append(f"{about(nearest.days - limits.days)} days too long")
     if limits.usd and nearest.usd > limits.usd:
-        parts.append(f"{usd(nearest.usd - limits.usd)} USD over the budget")
+        parts.append(f"{about(nearest.usd - limits.usd)} USD over the budget")
     return f"{nearest.candidate.offer.hardware}, {' and '.join(parts) or 'within the limits'}"
 
 
@@ -117,11 +119,11 @@ def _binds(question: Training | Serving, shown: Shown) -> str:
     if (found := shown.proposal.candidate.replica) is not None:
         return found.bound
     if shown.less is None:
-        return (
-            "nothing: one node is the least"
-            if shown.proposal.candidate.nodes == 1
-            else "memory: fewer nodes are too small"
-        )
+        if shown.proposal.candidate.nodes == 1:
+            return "nothing: one node is the least"
+        block = shown.proposal.candidate.offer.capacity == "capacity-block"
+        days = f", or the {LONGEST_BLOCK_DAYS} days of a block" if block else ""
+        return f"memory{days}: fewer nodes are too small"
     fewer = shown.less.found
     if fewer is None:
         return "memory or storage: fewer nodes are refused"

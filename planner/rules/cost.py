@@ -11,6 +11,7 @@ from planner.findings import Observation
 from planner.keeper import end_of, is_lab
 from planner.rules.known import pools
 from planner.teams import most_usd_a_month, plan_teams
+from planner.wording import usd
 from settings.aws_pools import AwsPool
 
 _LAB_LIFE = timedelta(days=14)
@@ -28,9 +29,9 @@ def budget(draft: AwsDraft) -> Iterable[Observation]:
         yield Observation(
             path="budget.maxHourlyUsd",
             sentence=f"the stack costs {hourly:.2f} USD per hour {basis} (range {prices.hourly_low:.2f} to "
-            f"{prices.hourly_high:.2f}; most of it {dearest.name}), and the budget is {limit:.2f}",
+            f"{prices.hourly_high:.2f}; most of it {dearest.name}), and the budget is {usd(limit)}",
             remedy=f"raise the budget to {hourly:.2f} or shrink the pools",
-            inputs={"hourly": f"{hourly:.2f} USD/h", "limit": f"{limit:.2f} USD/h"},
+            inputs={"hourly": f"{hourly:.2f} USD/h", "limit": f"{usd(limit)} USD/h"},
         )
 
 

@@ -35,7 +35,7 @@ def elastic_cannot(_: Draft, run: TrainingRun, pool: PoolPlan) -> Iterable[Obser
         yield Observation(
             path="elastic",
             sentence=f"framework {run.framework} reads its layout from a fixed number of ranks",
-            remedy=f"remove it, or set framework to {' or '.join(_others())}",
+            remedy=f"remove it, or set framework to {' or '.join(name for name, each in CAN.items() if each.elastic)}",
         )
     degrees = run.parallelism
     replica = Layout(tensor=degrees.tensor, pipeline=degrees.pipeline, context=degrees.context).replica
@@ -84,10 +84,6 @@ def elastic_shrinks_batch(_: Draft, seen: Seen) -> Iterable[Observation]:
             f"{', '.join(map(str, odd))} nodes, where steps are rounded",
             remedy="choose accumulation so that it divides at each size, or accept steps of another size",
         )
-
-
-def _others() -> list[str]:
-    return [name for name, each in CAN.items() if each.elastic]
 
 
 def _follow_ups(draft: Draft) -> Iterator[tuple[str, TrainingRun, FollowUp]]:

@@ -67,8 +67,8 @@ def tensor_leaves_node(_: Draft, seen: Seen) -> Iterable[Observation]:
     fitting = [size_ for size_ in degrees if within_nvlink(size_, per_node, seen.gpu.nvlink_gpus)]
     yield Observation(
         path="parallelism.tensor",
-        sentence=f"a tensor group of {counted(size, 'GPU')} is more than the {reach} that NVLink joins in a "
-        f"{seen.pool.hardware}",
+        sentence=f"a tensor group of {counted(size, 'GPU')} {'is more than' if size > reach else 'does not divide'} "
+        f"the {reach} that NVLink joins in a {seen.pool.hardware}",
         remedy=f"take {one_of(fitting)}, and pipeline or data for the rest",
         inputs={"tensor": f"{size} GPUs", "joined": f"{reach} GPUs"},
     )
@@ -117,6 +117,26 @@ def pipeline_has_layers(_: Draft, seen: Seen) -> Iterable[Observation]:
         )
 
 
+@rule(
+    "C06",
+    each=known_runs,
+    formula="accumulation mod pipeline = 0, of megatron with virtual stages",
+    source="Megatron Core, core/pipeline_parallel/schedules.py: forward_backward_pipelining_with_interleaving",
+)
+def interleaving_divides(_: Draft, seen: Seen) -> Iterable[Observation]:
+    """Megatron gives micro-batches to virtual stages in groups of as many as there are stages, and takes no others."""
+    layout, passes = seen.training.layout, seen.run.accumulation
+    if layout.virtual_stages > 1 and passes % layout.pipeline and seen.training.job.software == "megatron":
+        yield Observation(
+            path="accumulation",
+            sentence=f"{_passes(passes)} a step cannot be divided among {layout.pipeline} stages of "
+            f"{layout.virtual_stages} parts each",
+            remedy=f"set accumulation to {passes // layout.pipeline * layout.pipeline or layout.pipeline}, or remove "
+            "virtualStages",
+            inputs={"accumulation": _passes(passes), "pipeline": f"{layout.pipeline} stages"},
+        )
+
+
 @warning(
     "C06",
     each=known_runs,
@@ -128,12 +148,13 @@ def pipeline_idles(_: Draft, seen: Seen) -> Iterable[Observation]:
     layout, passes = seen.training.layout, seen.run.accumulation
     pipeline, bubble = layout.pipeline, pipeline_bubble(layout, passes)
     if bubble > _MOST_BUBBLE:
+        group = pipeline if layout.virtual_stages > 1 else 1
         yield Observation(
             path="accumulation",
-            sentence=f"{pipeline} stages that share {passes} micro-batches a step idle {bubble:.0%} of the time",
-            remedy=f"set accumulation to {-(-4 * (pipeline - 1) // layout.virtual_stages)} for a fifth, "
-            "or use fewer stages",
-            inputs={"pipeline": f"{pipeline} stages", "accumulation": f"{passes} micro-batches"},
+            sentence=f"{pipeline} stages that share {_passes(passes)} a step idle {bubble:.0%} of the time",
+            remedy=f"set accumulation to {-(-4 * (pipeline - 1) // (layout.virtual_stages * group)) * group} for a "
+            "fifth, or use fewer stages",
+            inputs={"pipeline": f"{pipeline} stages", "accumulation": _passes(passes)},
         )
 
 
@@ -170,6 +191,10 @@ def context_divides(_: Draft, seen: Seen) -> Iterable[Observation]:
             remedy=f"set it to {sequence // step * step or step} or {(sequence // step + 1) * step}",
             inputs={"sequence": f"{sequence} tokens", "context": f"{layout.context} ranks"},
         )
+
+
+def _passes(count: int) -> str:
+    return "1 micro-batch" if count == 1 else f"{count} micro-batches"
 
 
 def _degrees(layout: Layout) -> dict[str, str]:

@@ -200,5 +200,6 @@ def _is_spot(pool: PoolPlan) -> bool:
 
 
 def _told(mttf: Mttf) -> str:
-    """A mean time to failure in a sentence, with its range."""
-    return f"a mean time to failure of {mttf.hours:.1f} h for {mttf.gpus} GPUs ({mttf.low:.0f} to {mttf.high:.0f} h)"
+    """A mean time to failure in a sentence, with its range where it has one: a site's own rate is one number."""
+    among = f" ({mttf.low:.0f} to {mttf.high:.0f} h)" if mttf.low < mttf.high else ""
+    return f"a mean time to failure of {mttf.hours:.1f} h for {mttf.gpus} GPUs{among}"

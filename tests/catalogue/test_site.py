@@ -55,6 +55,7 @@ def test_a_shipped_row_is_replaced_by_one_of_its_name() -> None:
     gpu = catalogue.instances["p5.96xlarge"].gpu
     assert gpu is not None
     assert gpu.memory_gb == 96
+    assert gpu.driver_gb == pytest.approx(96 * 0.99 * 2**30 / 1e9), "and not what the driver reports of 80"
 
 
 def test_a_complete_row_needs_no_other() -> None:

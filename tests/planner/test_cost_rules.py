@@ -93,3 +93,5 @@ def test_a_small_budget_is_told_as_it_is() -> None:
     """3 USD are no "0 thousand"."""
     (finding,) = found("purchase-budget", {"budget": {"maxPurchaseUsd": 3}})
     assert finding.sentence.endswith("and the budget is 3.00")
+    (finding,) = found("owned-hourly-budget", {"budget": {"maxHourlyUsd": 0.001}})
+    assert finding.sentence.endswith("and the budget is 0.001")

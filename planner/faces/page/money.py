@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 from planner.bom import Bom, BomLine
 from planner.cost.amounts import LIFE_YEARS, Prices
-from planner.faces.layout import quantity, usd
+from planner.faces.layout import quantity
 from planner.faces.money import owned_facts, price_facts
 from planner.faces.page.charts import Axis, Curve, Mark, curves, ranges, short
 from planner.faces.page.elements import Child, Markup, element, facts, folded, section, table
 from planner.metal_types import MetalPlan
 from planner.procurement import Check, QuotaNeed, Status, open_checks
+from planner.wording import usd
 
 _MONTHS = 12
 _VISIBLE = 0.002

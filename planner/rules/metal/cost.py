@@ -7,6 +7,7 @@ from planner.bom import Part
 from planner.cost.amounts import LIFE_YEARS
 from planner.draft import MetalDraft, metal_rule, metal_warning
 from planner.findings import Observation
+from planner.wording import usd
 
 
 @metal_rule(
@@ -98,9 +99,9 @@ def owned_hourly_budget(draft: MetalDraft) -> Iterable[Observation]:
             path="budget.maxHourlyUsd",
             sentence=f"an hour costs {hourly.usd:.2f} USD over {LIFE_YEARS} years ({hourly.low:.2f} to "
             f"{hourly.high:.2f}; a year of power {_round(running.power.usd)}, of staff {_round(running.staff.usd)}, of "
-            f"support {_round(running.support.usd)}), and the budget is {limit:.2f}",
+            f"support {_round(running.support.usd)}), and the budget is {usd(limit)}",
             remedy=f"raise the budget to {ceil(hourly.usd * 100) / 100:.2f}, or buy fewer nodes",
-            inputs={"hourly": f"{hourly.usd:.2f} USD/h", "limit": f"{limit:.2f} USD/h"},
+            inputs={"hourly": f"{hourly.usd:.2f} USD/h", "limit": f"{usd(limit)} USD/h"},
         )
 
 
@@ -108,8 +109,8 @@ def _purchase_limit(draft: MetalDraft) -> float | None:
     return draft.settings.budget.max_purchase_usd if draft.settings.budget else None
 
 
-def _round(usd: float) -> str:
+def _round(amount: float) -> str:
     """Dollars as people say them: three figures are more than the prices know."""
-    if usd < 10_000:
-        return f"{usd:,.2f}"
-    return f"{usd / 1e6:.2f} million" if usd >= 1e6 else f"{usd / 1e3:.0f} thousand"
+    if amount < 10_000:
+        return usd(amount)
+    return f"{amount / 1e6:.2f} million" if amount >= 1e6 else f"{amount / 1e3:.0f} thousand"

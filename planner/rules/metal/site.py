@@ -84,21 +84,23 @@ def addresses_too_few(draft: MetalDraft) -> Iterable[Observation]:
     most = sum(pool.most for pool in draft.settings.pools)
     stores = sum(each.count for each in draft.settings.storage.servers)
     ports = sum(pool.most * pool.rails for pool in draft.pools.values()) + draft.settings.fabric.storage_ports
-    switches = draft.fabric.growth.at_maximum.switches if draft.fabric else 0
-    strips = max(draft.settings.facility.racks.count, len(draft.facility.racks)) * draft.settings.facility.feeds
+    switches = sum(each.design.switches for each in draft.networks)
+    switches += draft.fabric.growth.at_maximum.switches if draft.fabric else 0
+    room = draft.settings.facility
+    strips = max(room.racks.count, len(draft.facility.racks)) * room.feeds * room.circuits_per_rack
     needed = {
         "platform.managementCidr": most + stores,
         "platform.bmcCidr": most + stores + switches + strips,
         "fabric.railCidr": ports,
     }
     for path, network in _ranges(draft).items():
-        wanted, room = needed.get(path, 0), max(0, network.num_addresses - _RESERVED)
-        if wanted > room:
+        wanted, there = needed.get(path, 0), max(0, network.num_addresses - _RESERVED)
+        if wanted > there:
             yield Observation(
                 path=path,
-                sentence=f"{network} has {room} addresses, and {wanted} are needed",
+                sentence=f"{network} has {there} addresses, and {wanted} are needed",
                 remedy=_range_for(wanted),
-                inputs={"addresses": str(room), "needed": str(wanted)},
+                inputs={"addresses": str(there), "needed": str(wanted)},
             )
     pods = _ranges(draft)["platform.podCidr"]
     nodes = pods.num_addresses >> _POD_RANGE_BITS
@@ -134,15 +136,10 @@ def service_range(draft: MetalDraft) -> Iterable[Observation]:
 
 def _range_for(addresses: int) -> str:
     """What to do for so many hosts: a range that holds them, as far as private ranges go."""
-    prefix = _prefix(addresses)
+    prefix = 32 - (addresses + _RESERVED - 1).bit_length()
     if prefix >= _LARGEST_PRIVATE:
         return f"take a /{prefix}"
     return f"no private range is larger than a /{_LARGEST_PRIVATE}: lower the pools' count or maxCount"
-
-
-def _prefix(addresses: int) -> int:
-    """The longest prefix whose range holds so many hosts."""
-    return 32 - (addresses + _RESERVED - 1).bit_length()
 
 
 def _ranges(draft: MetalDraft) -> dict[str, IPv4Network]:

@@ -11,9 +11,10 @@ from rich.console import Console, RenderableType
 from planner.faces.difference import difference
 from planner.faces.explain import explain
 from planner.faces.findings import table
-from planner.faces.layout import Part, bar, legend, quantity, usd
+from planner.faces.layout import Part, bar, legend, quantity
 from planner.faces.text import difference_text, explanation_text, plan_text
 from planner.plan import draft
+from planner.wording import usd
 from tests.planner.stacks import TODAY, changed, planned, planned_metal
 
 MODEL: dict[str, Any] = {
@@ -61,7 +62,7 @@ def test_bar_and_legend_by_hand() -> None:
 def test_numbers_as_they_are_read() -> None:
     """Thousands apart, no needless zeros, cents below a thousand dollars."""
     assert [quantity(value) for value in (8, 1536.0, 0.25, 18.753)] == ["8", "1,536", "0.25", "18.75"]
-    assert [usd(value) for value in (0.1, 488.254, 356424.4)] == ["0.10", "488.25", "356,424"]
+    assert [usd(value) for value in (0.0034, 0.1, 488.254, 356424.4)] == ["0.0034", "0.10", "488.25", "356,424"]
 
 
 @pytest.mark.parametrize("width", [80, 120])

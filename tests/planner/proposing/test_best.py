@@ -111,15 +111,19 @@ def test_proposals_are_stack_files_that_plan(
             assert run.training.memory.fits_surely
 
 
-def test_nothing_fits_and_the_nearest_is_told() -> None:
-    """A17: with a hundredth of the days nothing is left; the nearest is the one that misses the limits least."""
-    question, search = searched({**TRAIN, "DAYS": "0.05"}, reduced())
+@pytest.mark.parametrize("limits", [{"DAYS": "0.05"}, {"DAYS": "0.2", "BUDGET": "100"}])
+def test_nothing_fits_and_the_nearest_is_told(limits: dict[str, str]) -> None:
+    """A17: with a hundredth of the days nothing is left; the nearest is the one that misses the limits least, of all
+    that there are: where money is what lacks, few nodes that take far longer are."""
+    question, search = searched({**TRAIN, **limits}, reduced())
+    _, endless = searched({**TRAIN, "DAYS": "3650", "BUDGET": ""}, reduced())
     answer = search.answer()
     assert not answer.fits
     first = answer.shown[0].proposal
     least = missed(question.limits, first.days, first.usd)
     assert least > 1
-    assert all(least <= missed(question.limits, each.days, each.usd) * (1 + 1e-9) for each in search.candidates)
+    planned_ = (endless.planned(each) for each in endless.candidates)
+    assert all(least <= missed(question.limits, each.days, each.usd) * (1 + 1e-9) for each in planned_ if each)
 
 
 def test_a_step_less_and_a_step_more_stand_beside() -> None:

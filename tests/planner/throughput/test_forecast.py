@@ -7,11 +7,11 @@ import pytest
 from planner.communication.group import Network
 from planner.cost.amounts import NOTHING
 from planner.faces.forecast import duration, forecast_facts
-from planner.faces.layout import usd
 from planner.faces.outputs import numbers
 from planner.forecast import Aim, GpuHour, forecast
 from planner.interconnect import Switching, cluster_of
 from planner.metal import gpu_hour
+from planner.wording import about
 from tests.planner.stacks import planned, planned_metal, saving
 
 
@@ -139,7 +139,7 @@ def test_racks_of_ones_own_cost_by_the_hour_too() -> None:
     assert found.usd == pytest.approx(found.days * 24 * hourly)
     assert found.price.basis == "purchase over 5 years, power, staff and support"
     shown = dict(forecast_facts(found))
-    assert shown["costs"] == f"{usd(found.usd)} USD at {hourly / 64:.2f} USD a GPU hour ({found.price.basis})"
+    assert shown["costs"] == f"{about(found.usd)} USD at {hourly / 64:.2f} USD a GPU hour ({found.price.basis})"
     gang = numbers(planned_)["gangs"]["llama-3-70b-pretrain"]
     assert (gang["days"], gang["usd"]) == (round(found.days, 1), round(found.usd))
 

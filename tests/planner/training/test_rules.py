@@ -95,6 +95,8 @@ def test_tensor_parallelism_stays_in_the_node() -> None:
     assert "is more than the 8 that NVLink joins in a p5.48xlarge" in finding.sentence
     assert "take one of 1, 2, 4, 8" in finding.remedy
     assert not about("tensor-leaves-node", _plan(parallelism={"tensor": 8}))
+    (uneven,) = about("tensor-leaves-node", _plan(parallelism={"tensor": 3}))
+    assert "a tensor group of 3 GPUs does not divide the 8 that NVLink joins" in uneven.sentence
     quarters = replace(_with_gpu(GB200).instances["p5.48xlarge"], gpu_count=4)
     in_racks = replace(SHIPPED, instances={**SHIPPED.instances, "p5.48xlarge": quarters})
     assert not about("tensor-leaves-node", _plan(in_racks, parallelism={"tensor": 8}))
@@ -228,6 +230,30 @@ def test_virtual_stages_have_layers() -> None:
     assert finding.path == "gpucluster:training.runs[0].parallelism.virtualStages"
     assert finding.remedy == "set it to at most 10"
     assert not about("pipeline-has-layers", _plan(parallelism={"pipeline": 8, "virtualStages": 10}))
+
+
+@pytest.mark.parametrize(
+    ("software", "accumulation", "remedy"),
+    [("megatron", 1, 4), ("megatron", 6, 4), ("megatron", 8, None), ("fsdp", 6, None)],
+)
+def test_megatron_interleaves_whole_groups(software: str, accumulation: int, remedy: int | None) -> None:
+    """C06: of 4 stages in 2 parts each; PyTorch's schedule takes other numbers."""
+    run: dict[str, Any] = {
+        "software": software,
+        "accumulation": accumulation,
+        "parallelism": {"pipeline": 4, "virtualStages": 2},
+    }
+    found = about("interleaving-divides", _plan(**run))
+    assert [each.remedy for each in found] == (
+        [f"set accumulation to {remedy}, or remove virtualStages"] if remedy else []
+    )
+
+
+def test_what_shortens_the_wait_of_virtual_stages_is_whole_groups() -> None:
+    """C06: 6 micro-batches would do for 4 stages in 2 parts each, and Megatron takes 8."""
+    (found,) = about("pipeline-idles", _plan(parallelism={"pipeline": 4, "virtualStages": 2}, accumulation=1))
+    assert found.sentence == "4 stages that share 1 micro-batch a step idle 60% of the time"
+    assert found.remedy == "set accumulation to 8 for a fifth, or use fewer stages"
 
 
 def test_experts_may_span_tensor_ranks() -> None:
