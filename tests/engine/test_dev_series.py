@@ -27,8 +27,8 @@ def test_what_runs_itself_exports_what_the_plan_counts_x10(
 
     An API server's grow with the kinds, verbs and answers that it has seen: on a fresh site they are the plan's within
     10 %, behind the tests of the gateway 1.8 times as many. Volcano and the training operator have client-go's
-    histograms of each verb once they have used it, and Volcano a few of each job: 1.16 times as many behind all tests. Those of
-    kube-state-metrics grow with the objects that other tests leave.
+    histograms of each verb once they have used it, and Volcano a few of each job: 1.16 times as many behind all tests.
+    Those of kube-state-metrics grow with the objects that other tests leave.
     """
     monitoring = planned("dev").monitoring
     assert monitoring
