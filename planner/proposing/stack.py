@@ -98,7 +98,7 @@ def metal_sections(question: Training | Serving, candidate: Candidate, catalogue
                     "site": "hall-1",
                     "kubernetesVersion": max(STANDARD_SUPPORT_ENDS),
                     "managementCidr": "10.16.0.0/18",
-                    "bmcCidr": "10.17.0.0/18",
+                    "bmcCidr": "10.20.0.0/14",
                     "podCidr": "10.128.0.0/14",
                 },
                 "pools": [
