@@ -187,7 +187,7 @@ test: lint types contracts quick slow engine ## run everything that CI runs, wit
 
 engine: toolchain ## run the tests that apply stacks with the real engine, three sites at a time
 	@$(YARDSTICK); $(WITH_ARGS) $(RUN) tests.again -n 3 --dist loadgroup --no-loadscope-reorder -m 'engine and not scale' \
-	  --override-ini 'testpaths=tests/engine tests/rehearsed rehearsal/tests'
+	  --durations=25 --durations-min=30 --override-ini 'testpaths=tests/engine tests/rehearsed rehearsal/tests'
 
 test-scale: toolchain ## run the largest rehearsals, beyond the engine tests' time: autoscaling under load, every failure in turn
 	@$(WITH_ARGS) $(RUN) pytest -n 1 -m 'engine and scale' \

@@ -15,6 +15,8 @@ import pytest
 
 MOST = 3
 """Files whose tests run again."""
+LINES = 40
+"""Of a failure, told when it happens: a run that is ended by a time limit prints no summary."""
 
 
 class Failures:
@@ -26,6 +28,10 @@ class Failures:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
             self.found.append(report.nodeid)
+            words = report.longreprtext.splitlines()[-LINES:]
+            print(
+                f"\n{report.nodeid}: {report.when} failed after {report.duration:.0f} s", *words, sep="\n", flush=True
+            )
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -25,7 +25,7 @@ def test_of_a_busy_machine():
     [
         ({"right": "def test_it(): pass"}, 0, ()),
         ({"busy": FLAKY, "right": "def test_it(): pass"}, 0, ("again, alone: ", "beside others:", "test_of_a_busy")),
-        ({"wrong": "def test_it(): raise RuntimeError"}, 1, ("again, alone: ",)),
+        ({"wrong": "def test_it(): raise RuntimeError"}, 1, ("test_it: call failed after 0 s\n", "again, alone: ")),
         ({"busy": FLAKY, "wrong": "def test_it(): raise RuntimeError"}, 1, ("again, alone: ",)),
         ({f"busy{each}": FLAKY for each in range(MOST + 1)}, 1, ()),
         ({"broken": "import nothing_of_this_name"}, 2, ()),

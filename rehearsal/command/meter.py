@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from rehearsal import processes
 from rehearsal.engine.table import Phase
 
-SAMPLE_SECONDS = 1.0
+SAMPLE_SECONDS = 5.0
+"""Linux adds up the pages of each process that it is asked about: once a second that was a tenth of an `up`'s CPU."""
 
 
 class Meter:

@@ -16,5 +16,6 @@ def survivor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Survivor]:
     """The site before anything is applied. Whoever needs the stack calls `converge`."""
     directory = tmp_path_factory.mktemp(NAME)
     home = directory / "state"
-    with rehearsed(NAME, Tree.copy(directory / "tree"), home) as site, command_lines(os.getpid()) as seen:
+    tree = Tree.copy(directory / "tree")
+    with rehearsed(NAME, tree, home, killed=True) as site, command_lines(os.getpid()) as seen:
         yield Survivor(site, home, seen)

@@ -21,7 +21,7 @@ from .survivor import Survivor
 from .trees import Tree
 
 pytest_plugins = ["tests.engine.survivor_fixture"]
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.scale]
 
 SEED = int(os.environ.get("CRASH_SEED", "20260303"))
 """Decides at which create of a phase the engine dies; another one is tried with CRASH_SEED=<number>."""

@@ -266,6 +266,7 @@ def balancers(site: Rehearsed) -> list[str]:
     return [each["LoadBalancerName"] for each in site.aws("elbv2").describe_load_balancers()["LoadBalancers"]]
 
 
+@pytest.mark.scale
 def test_without_the_section_nothing_of_it_is_left(open_site: Rehearsed) -> None:
     """But for definitions of kinds, which may have others' objects."""
     assert len(balancers(open_site)) == 1

@@ -14,7 +14,7 @@ from .rehearsed import Rehearsed, until
 from .survivor import Survivor
 
 pytest_plugins = ["tests.engine.survivor_fixture"]
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.scale]
 
 CLUSTER, RUN = "gpucluster-dev", "pytorchjob training/llama-3-8b-sft"
 
@@ -61,7 +61,6 @@ def test_15_a_secret_is_missed_by_name(whole: Survivor) -> None:
     assert whole.site.kube.get("v1", "Secret", name, "inference") is not None
 
 
-@pytest.mark.scale
 def test_16_a_node_group_is_missed_by_name(whole: Survivor) -> None:
     eks = whole.site.aws("eks")
     eks.delete_nodegroup(clusterName=CLUSTER, nodegroupName="training")
@@ -71,7 +70,6 @@ def test_16_a_node_group_is_missed_by_name(whole: Survivor) -> None:
     assert "training" in eks.list_nodegroups(clusterName=CLUSTER)["nodegroups"]
 
 
-@pytest.mark.scale
 def test_17_a_file_system_and_a_namespace_with_its_gang_are_missed_by_name(whole: Survivor) -> None:
     fsx = whole.site.aws("fsx")
     (system,) = [each["FileSystemId"] for each in fsx.describe_file_systems()["FileSystems"]]

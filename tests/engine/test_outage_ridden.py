@@ -130,6 +130,7 @@ def pids(site: Rehearsed) -> tuple[int, int]:
     return known["kube-apiserver"]["pid"], known["etcd"]["pid"]
 
 
+@pytest.mark.scale
 def test_a_frozen_api_server_is_waited_for(site: Rehearsed) -> None:
     pid, _ = before = pids(site)
     thaw = threading.Timer(FROZEN_SECONDS, os.kill, (pid, signal.SIGCONT))
@@ -176,6 +177,7 @@ def test_a_killed_api_server_and_etcd_fail_what_is_under_way_and_the_next_up_goe
     site.assert_quiet()
 
 
+@pytest.mark.scale
 def test_destroy_leaves_nothing_though_aws_throttles(site: Rehearsed) -> None:
     """Also what was made by engines that were killed: the stack of the crash tests is this one."""
     with no_faults_left(site):

@@ -44,6 +44,7 @@ def said(outcome: Outcome) -> dict[str, str]:
     return {each["policyName"]: each["message"] for each in found}
 
 
+@pytest.mark.scale
 def test_the_applied_stack_keeps_every_policy(dev: Rehearsed, pack: Path) -> None:
     """With ids that are known; a pack does not see what is a secret, nor which changes replace a resource, so that the
     rules about these are not asked."""

@@ -61,6 +61,7 @@ def test_the_base_is_applied_and_the_trees_change_shown(repository: Tree, tmp_pa
     assert git(repository.root, "status", "--porcelain") == f" M Pulumi.{NAME}.yaml\n"
 
 
+@pytest.mark.scale
 def test_the_policies_verdicts_stand_in_the_comment(repository: Tree, tmp_path: Path) -> None:
     """The pack runs in its own environment, over what the tree registers; a policy that is broken stops the update."""
     pack = repository.root / "policy" / "pack"

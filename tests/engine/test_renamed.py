@@ -54,6 +54,7 @@ def commented(trial: Trial) -> str:
     return comment([seen], base="HEAD", whole="the log")
 
 
+@pytest.mark.scale
 def test_a_component_under_another_name_is_destroyed_and_the_alias_that_keeps_it_is_named(trial: Trial) -> None:
     """And with that alias in the program nothing is lost."""
     main = trial.root / "__main__.py"

@@ -17,7 +17,7 @@ from rehearsal.engine.workspace import open_workspace
 from .rehearsed import Rehearsed, operations, until
 from .trees import ROOT, Tree
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.scale]
 
 SECOND = "dev2"
 THROTTLED = 25

@@ -136,7 +136,7 @@ def lasting(asked: Asked, wanted: set[tuple[str, str]]) -> set[tuple[str, str]]:
     [
         ({"celsius": 30.0}, {"celsius": 35.0}, None),
         ({"broken": 3}, {"fan": "Critical"}, ("power-supply-lost", "fan-failed")),
-        ({"celsius": 31.0}, {"celsius": 36.0}, ("inlet-hot", "inlet-hot")),
+        pytest.param({"celsius": 31.0}, {"celsius": 36.0}, ("inlet-hot", "inlet-hot"), marks=pytest.mark.scale),
     ],
     ids=["at-the-limits", "parts", "air"],
 )
@@ -153,6 +153,7 @@ def test_each_failure_of_a_machine_fires_its_alert_alone_and_mending_ends_it(
     until(lambda: not firing(site.asked), 30, "none is left")
 
 
+@pytest.mark.scale
 def test_a_password_that_is_refused_is_not_tried_again_and_the_silence_is_told(site: Site, tmp_path: Path) -> None:
     """Controllers lock accounts after a few tries. Another password is tried."""
     (tmp_path / "password").write_text("another")

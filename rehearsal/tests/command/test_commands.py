@@ -71,6 +71,7 @@ def test_a_killed_engine_is_recovered_by_the_next_up(trial: Trial) -> None:
     assert (status, "zero left" in said) == (0, True), said
 
 
+@pytest.mark.scale
 def test_two_rehearsals_run_side_by_side(trial: Trial) -> None:
     first, second = trial.start("up", "--stack", "dev"), trial.start("up", "--stack", "other")
     said = [process.communicate(timeout=PATIENCE)[0] for process in (first, second)]
@@ -80,6 +81,7 @@ def test_two_rehearsals_run_side_by_side(trial: Trial) -> None:
     assert trial.run("status", "--stack", "other")[0] == 0
 
 
+@pytest.mark.scale
 def test_a_preview_against_a_revision_shows_only_the_difference(trial: Trial) -> None:
     git = ["git", "-C", str(trial.root), "-c", "user.name=n", "-c", "user.email=e@example.com"]
     for words in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "--message", "one"]):

@@ -49,6 +49,7 @@ def state(trial: Trial) -> Path:
     return found
 
 
+@pytest.mark.scale
 def test_04_and_05_an_account_that_refuses_every_call_for_a_minute_is_waited_for(trial: Trial) -> None:
     """It answers 500, and then throttles: the provider asks again and again, and nobody has to type anything."""
     assert trial.run("up")[0] == 0
@@ -65,6 +66,7 @@ def test_04_and_05_an_account_that_refuses_every_call_for_a_minute_is_waited_for
     assert trial.run("down")[0] == 0
 
 
+@pytest.mark.scale
 def test_06_an_account_that_dies_ends_the_wait_at_once_with_its_name(trial: Trial) -> None:
     """Before, the engine waited two minutes for an account that was gone, and said that it could not connect."""
     assert trial.run("up")[0] == 0
@@ -80,6 +82,7 @@ def test_06_an_account_that_dies_ends_the_wait_at_once_with_its_name(trial: Tria
     assert (status, "starting clean" in said) == (0, True), said
 
 
+@pytest.mark.scale
 def test_09_a_damaged_state_is_named_and_replaced_by_its_backup_on_request(trial: Trial) -> None:
     assert trial.run("up")[0] == 0
     (trial.root / "__main__.py").write_text(PROGRAM.replace('"ab"', '"abc"'))
@@ -111,6 +114,7 @@ def test_09_down_works_without_a_state(trial: Trial) -> None:
     assert trial.nothing_left()
 
 
+@pytest.mark.scale
 def test_10_no_passphrase_is_made_where_a_state_is_and_a_wrong_one_is_named(trial: Trial) -> None:
     assert trial.run("up")[0] == 0
     path = trial.site().pulumi / "passphrase"
@@ -130,6 +134,7 @@ def test_10_no_passphrase_is_made_where_a_state_is_and_a_wrong_one_is_named(tria
     assert trial.nothing_left()
 
 
+@pytest.mark.scale
 def test_11_two_at_once_are_told_in_our_own_words(trial: Trial) -> None:
     """Pulumi's own advice, `pulumi cancel`, would take the lock from the one that works."""
     assert trial.run("up")[0] == 0
@@ -172,6 +177,7 @@ def fill(filler: Path) -> None:
                 taken += piece
 
 
+@pytest.mark.scale
 def test_08_a_full_disk_is_seen_within_seconds_and_what_was_applied_is_kept(trial: Trial) -> None:
     with small_disk(trial.home):
         assert trial.run("up")[0] == 0
@@ -214,6 +220,7 @@ def test_07_a_second_ctrl_c_leaves_nothing_running_and_does_not_swallow_what_is_
     assert trial.nothing_left()
 
 
+@pytest.mark.scale
 def test_12_a_stack_file_that_is_edited_and_broken_meanwhile_disturbs_nobody(trial: Trial) -> None:
     assert trial.run("up")[0] == 0
     file = trial.root / "Pulumi.dev.yaml"

@@ -58,6 +58,7 @@ def ready(shop: Trial) -> dict[str, int]:
     return {each["metadata"]["name"].partition("-")[0]: each["status"].get("readyReplicas", 0) for each in found}
 
 
+@pytest.mark.scale
 def test_it_goes_up_recovers_from_a_kill_tells_what_never_scales_and_leaves_nothing_lf06(
     shop: Trial,
 ) -> None:

@@ -125,7 +125,7 @@ class Engine:
         return exported
 
 
-@pytest.fixture(params=["stand-ins", "installed plugins"])
+@pytest.fixture(params=["stand-ins", pytest.param("installed plugins", marks=pytest.mark.scale)])
 def engine(request: pytest.FixtureRequest, tmp_path: Path, control_plane: ControlPlane) -> Iterator[Engine]:
     parts = installed(tmp_path / "installed") if request.param == "installed plugins" else None
     made = Engine(tmp_path, control_plane.kubeconfig(), parts)

@@ -86,13 +86,17 @@ def test_a_reboot_brings_everything_back_by_itself(hall: Hall, rack: Rack) -> No
     ("concern", "damage"),
     [
         ("sysctls", "sysctl -q -w vm.max_map_count=65530"),
-        ("swap", "cp /var/lib/gpucluster/originals/etc/fstab /etc/fstab; swapon -a"),
+        pytest.param(
+            "swap", "cp /var/lib/gpucluster/originals/etc/fstab /etc/fstab; swapon -a", marks=pytest.mark.scale
+        ),
         ("containerd", "echo 'version = 2' >/etc/containerd/config.toml"),
-        ("memlock", "rm /etc/systemd/system/containerd.service.d/10-gpucluster.conf"),
+        pytest.param(
+            "memlock", "rm /etc/systemd/system/containerd.service.d/10-gpucluster.conf", marks=pytest.mark.scale
+        ),
         ("acs", "setpci -s 0000:15:01.0 ECAP_ACS+6.w=001d; systemctl stop gpucluster-acs"),
-        ("modules", "rm /etc/modules-load.d/gpucluster.conf"),
-        ("packages", "apt-mark unhold kubelet"),
-        ("time", "systemctl disable --now chrony"),
+        pytest.param("modules", "rm /etc/modules-load.d/gpucluster.conf", marks=pytest.mark.scale),
+        pytest.param("packages", "apt-mark unhold kubelet", marks=pytest.mark.scale),
+        pytest.param("time", "systemctl disable --now chrony", marks=pytest.mark.scale),
         ("bmc-network", "ip rule del priority 5 from all to 10.20.4.0/22 prohibit"),
     ],
 )

@@ -77,6 +77,7 @@ def lustre(hall: Hall) -> Iterator[dict[str, Host]]:
         hall.hosts[name].power_off()
 
 
+@pytest.mark.scale
 @pytest.mark.engine
 def test_the_programs_bundles_make_a_file_system_that_a_node_mounts(hall: Hall, lustre: dict[str, Host]) -> None:
     """Its servers tell what their targets do: the script itself, by what lctl says there (X05)."""
