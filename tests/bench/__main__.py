@@ -159,7 +159,7 @@ def rehearsal(stack: str = "dev") -> list[Figure]:
         Figure(f"make up, {stack}", whole, 120, "s", f"toolchain present; policies, {phases}"),
         Figure(f"checks in make up, {stack}", sum(asked.values()) / whole, 0.1, "", f"{how}, of {whole:.0f} s"),
         Figure(f"preview without changes, {stack}", quiet.seconds, 10, "s", "wall time of the engine's command"),
-        Figure("peak memory", peak, 4, "GiB", "proportional set size of every process of the rehearsal, once a second"),
+        Figure("peak memory", peak, 4, "GiB", "proportional set size of every process of the rehearsal, every 5 s"),
     ]
 
 
