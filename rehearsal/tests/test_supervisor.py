@@ -207,6 +207,7 @@ def test_when_the_account_dies_everything_ends_and_the_reason_is_recorded(direct
 
 
 @pytest.mark.engine
+@pytest.mark.scale
 def test_two_sites_run_side_by_side(directory: Path, tmp_path: Path) -> None:
     one, two = supervisor.start(directory, tmp_path), supervisor.start(tmp_path / "other", tmp_path)
     try:

@@ -11,7 +11,7 @@ import pytest
 from .rehearsed import Rehearsed, rehearsed, until
 from .trees import Tree
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.scale]
 
 BLOCK = "cr-0123456789abcdef0"
 RUN = "llama-3-8b-sft"

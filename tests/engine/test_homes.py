@@ -12,7 +12,7 @@ from tests.doctor.test_existing_vpc import Vpc, vpc_in
 from .rehearsed import Rehearsed, rehearsed, until
 from .trees import Tree
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.scale]
 
 NAMESPACE = "training"
 

@@ -13,7 +13,7 @@ from .cutdown import cut_down
 from .rehearsed import Rehearsed, operations, rehearsed, until
 from .trees import Tree
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.scale]
 
 NODES = """\
     hardware = HardwarePool("hardware", through)

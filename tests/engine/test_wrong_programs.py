@@ -217,6 +217,7 @@ def test_without_an_access_entry_nothing_of_kubernetes_is_tried_lf05(locked_out:
     assert said in locked_out.outcome.explain()
 
 
+@pytest.mark.scale
 def test_an_access_entry_without_a_policy_allows_nothing_lf05(without_rights: Step) -> None:
     said = "(authenticated, but without permissions): the access entry lacks the administrator policy"
     assert said in without_rights.outcome.explain()
@@ -259,6 +260,7 @@ def test_without_the_gpu_operator_there_are_no_gpus(bare: Step) -> None:
     assert re.search(NO_GPUS, bare.complaints), bare.complaints
 
 
+@pytest.mark.scale
 def test_an_image_without_the_driver_is_told_by_the_gate_behind_the_gpu_operator_k02(driverless: Step) -> None:
     """Whoever waits for GPUs is not asked: the operator's validator says on how many nodes it could not pass."""
     assert allocatable(driverless.nodes, "graphics", "nvidia.com/gpu") == [0]
