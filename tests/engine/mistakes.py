@@ -204,6 +204,10 @@ def short_wait_for_gpus(found: Props) -> Props:
 
 @mistake(JOB, "gpu-checks-.*-(count|smoke)", "metadata", "spec", seconds=15)
 def checks_that_nobody_waits_for(found: Props) -> Props:
-    """What the checks of a pool would keep back comes all the same, and shows what it lacks by itself."""
-    found["metadata"]["annotations"]["pulumi.com/skipAwait"] = "true"
+    """What the checks of a pool would keep back comes all the same, and shows what it lacks by itself.
+
+    Nobody waits for their end either, and the Job that replaces one is refused until that is gone: before its pods.
+    """
+    told = {"pulumi.com/skipAwait": "true", "pulumi.com/deletionPropagationPolicy": "background"}
+    found["metadata"]["annotations"] |= told
     return short_wait_for_gpus.change(found)
