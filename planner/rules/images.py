@@ -101,8 +101,8 @@ def image_unknown(draft: Draft) -> Iterable[Observation]:
 def _nearest(image: str) -> str:
     """What was probably meant, as the beginning of a remedy; nothing where no published image is like it."""
     name = repository(image)
-    near = get_close_matches(name, REPOSITORIES, n=1, cutoff=0.8)
-    return f"did you mean {near[0]}{image.partition('@')[0].removeprefix(name)}? Otherwise, " if near else ""
+    meant = next(iter(get_close_matches(name, REPOSITORIES, n=1, cutoff=0.8)), name)
+    return f"did you mean {meant}{image.partition('@')[0].removeprefix(name)}? Otherwise, " if meant != name else ""
 
 
 @rule(

@@ -11,14 +11,11 @@ from settings.workloads import TrainingRun
 
 _OPERATORS = {
     "nnodes": "the number of nodes",
-    "nproc-per-node": "the number of processes",
+    **dict.fromkeys(("nproc-per-node", "world-size"), "the number of processes"),
     "node-rank": "the node's rank",
     "master-addr": "the first node's address",
     "master-port": "the first node's port",
-    "rdzv-endpoint": "the rendezvous",
-    "rdzv-backend": "the rendezvous",
-    "rdzv-id": "the rendezvous",
-    "standalone": "the rendezvous",
+    **dict.fromkeys(("rdzv-endpoint", "rdzv-backend", "rdzv-id", "rdzv-conf", "standalone"), "the rendezvous"),
     "max-restarts": "the restarts",
 }
 

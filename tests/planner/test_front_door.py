@@ -59,6 +59,8 @@ def test_an_image_of_a_gang_on_efa_is_told_once_and_with_its_neighbour() -> None
     assert about("image-unknown", changes) == []
     (found,) = about("image-unproven-on-efa", changes)
     assert found.remedy.startswith("did you mean nvcr.io/nvidia/pytorch:26.03-py3? Otherwise, look")
+    (found,) = about("image-unproven-on-efa", {"training.runs.0.image": "nvcr.io/nvidia/nemo:26.06"})
+    assert found.remedy.startswith("look (docker run")
 
 
 BIG = {"pools.1.instanceType": "p5.48xlarge", "budget.maxHourlyUsd": 900}

@@ -140,6 +140,8 @@ def test_saving_by_steps_takes_the_time_of_a_step() -> None:
         ["--nnodes=8", "/t.py"],
         ["--nnodes", "$WORLD_SIZE", "/t.py"],
         ["--nproc_per_node=8", "/t.py"],
+        ["--world_size=64", "/t.py"],
+        ["--rdzv-conf=timeout=9", "/t.py"],
         ["--master-addr=host", "/t.py"],
         ["--rdzv_endpoint=host:1", "/t.py"],
         ["--standalone", "/t.py"],
