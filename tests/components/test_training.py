@@ -395,6 +395,7 @@ def test_staging_needs_disks_and_a_shard_a_fixed_number_of_nodes() -> None:
 def test_a_run_ends_at_its_deadline_and_keeps_what_it_is_made_of() -> None:
     assert "activeDeadlineSeconds" not in job()["runPolicy"]
     assert job(deadline_seconds=7200)["runPolicy"]["activeDeadlineSeconds"] == 7200
+    assert "ttlSecondsAfterFinished" not in job(deadline_seconds=7200)["runPolicy"], "up would train again"
     made = built(lambda opts: TrainingJob("sample", job_args(lineage={"owner": "ml"}), opts)).one("sample-job")
     assert made.inputs["metadata"]["annotations"]["gpucluster/owner"] == "ml"
 
