@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.fabric.cabling import HEADING, Link, Span, links, row
-from planner.fabric.design import Demand, FabricDesign, Names, Topology, Wiring, names
+from planner.fabric.design import Demand, FabricDesign, Names, Topology, Wiring, bisection_gbit_per_s, names
 from planner.fabric.topology import design, grown
 
 RAILS, LEAF_SPINE, SINGLE = Topology.RAIL_OPTIMISED, Topology.LEAF_SPINE, Topology.SINGLE
@@ -25,7 +25,8 @@ def built(
 
 
 def check(made: FabricDesign) -> None:
-    """Every port is used once and exists, counts are the design's, and up and down again leads everywhere."""
+    """Every port is used once and exists, counts are the design's, and up and down again leads everywhere. What halves
+    of the nodes send each other is what the nodes' and the uplinks' cables of each leaf carry (FB03)."""
     named = names(made)
     plan = list(links(made, named))
     spans = Counter(link.span for link in plan)
@@ -39,6 +40,10 @@ def check(made: FabricDesign) -> None:
         assert 0 <= port < most, (device, port)
     assert {device for device, _ in ends} <= set(named)
     assert {*named.nodes, *named.others} <= {device for device, _ in ends}
+    nodes = set(named.nodes)
+    down = Counter(link.high for link in plan if link.low in nodes)
+    up = Counter(link.low for link in plan if link.span is Span.LEAF_SPINE)
+    assert bisection_gbit_per_s(made, 2, 2) == sum(min(down[leaf], up[leaf] or down[leaf]) for leaf in named.leaves)
     _check_graph(made, named, plan)
 
 
