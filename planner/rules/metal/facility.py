@@ -195,6 +195,7 @@ def circuit_load(draft: MetalDraft) -> Iterable[Observation]:
             remedy="take larger circuits (three phases, or more amperes)",
             inputs=inputs,
         )
+        return
     worst = max(plan.racks, key=lambda rack: rack.circuits, default=None)
     if worst is not None and worst.circuits > section.circuits_per_rack:
         short = sum(rack.circuits > section.circuits_per_rack for rack in plan.racks)
