@@ -16,10 +16,12 @@ RAILS, LEAF_SPINE, SINGLE = Topology.RAIL_OPTIMISED, Topology.LEAF_SPINE, Topolo
 
 
 def built(
-    nodes: int, ports: int = 64, topology: Topology | None = RAILS, rails: int = 8, **demand: int
+    nodes: int, ports: int = 64, topology: Topology | None = RAILS, rails: int = 8, ratio: float = 1, **demand: int
 ) -> FabricDesign:
-    """A fabric that fits."""
-    made = design(Demand(nodes=nodes, rails=rails, **demand), ports, topology=topology)
+    """A fabric that fits, wired fully where it is oversubscribed."""
+    wiring = Wiring.FULL if ratio > 1 else None
+    demands = Demand(nodes=nodes, rails=rails, **demand)
+    made = design(demands, ports, topology=topology, oversubscription=ratio, wiring=wiring)
     assert made is not None
     return made
 
@@ -78,6 +80,8 @@ def _check_graph(made: FabricDesign, named: Names, plan: list[Link]) -> None:
         built(270, topology=LEAF_SPINE),
         built(30, ports=12, rails=2),
         built(100, ports=12, topology=LEAF_SPINE, rails=3),
+        # 42 ports down and 22 up: the first leaf sends 22 ports' worth, the other its one.
+        built(43, topology=LEAF_SPINE, rails=1, ratio=2),
     ],
     ids=lambda made: f"{made.topology}-{made.demand.nodes}-{made.ports}",
 )
