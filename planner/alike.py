@@ -48,7 +48,7 @@ def alike(
     runs, benchmarks = runs_of(training.runs), plan_benchmarks(training, runs_of)
     beside = replicas_by_pool(serving.triton)
     services = plan_services(serving.services, pools, models, read_mb_per_s, beside, node_gb_per_s)
-    triton = plan_triton(serving.triton, pools, services, read_mb_per_s)
+    triton = plan_triton(serving.triton, pools, services, read_mb_per_s, node_gb_per_s)
     gateway = plan_gateway(serving, services, triton)
     gates = pool_gates(pools.values(), switching, training)
     return {

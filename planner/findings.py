@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -10,12 +11,14 @@ from enum import StrEnum
 from functools import wraps
 from typing import Any, Generic, TypeVar, TypeVarTuple, overload
 
-from catalogue.echo import echo
+from catalogue.echo import bare, echo
 from settings.model import Waiver
 
 Draft = TypeVar("Draft")
 Things = TypeVarTuple("Things")
 Look = Callable[[Draft], Iterable["Observation"]]
+_LONG = re.compile(r"\S{81,}")
+"""A word of a stack file that is longer than a person reads: images, addresses, names of rows."""
 LookAtOne = Callable[[Draft, *Things], Iterable["Observation"]]
 Each = Callable[[Draft], Iterable[tuple[str, *Things]]]
 
@@ -73,7 +76,8 @@ class Rule(Generic[Draft]):
     def findings(self, draft: Draft) -> Iterable[Finding]:
         """Everything this rule finds in `draft`."""
         for seen in self.look(draft):
-            said = {**vars(seen), "path": f"gpucluster:{seen.path}"}
+            sentence = _LONG.sub(lambda word: bare(word[0]), seen.sentence)
+            said = {**vars(seen), "path": f"gpucluster:{seen.path}", "sentence": sentence}
             yield Finding(rule=self.id, severity=self.severity, **said)
 
 

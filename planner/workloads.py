@@ -53,7 +53,8 @@ def plan_runs(
 
 def _job(run: TrainingRun) -> Job:
     """What the run says about how its model is trained."""
-    said = {"method", "precision", "gradients", "sharding", "recompute", "compiled", "micro_batch", "accumulation"}
+    said = {"method", "precision", "gradients", "sharding", "recompute", "compiled", "fused_attention"}
+    said |= {"micro_batch", "accumulation"}
     return Job(**run.model_dump(include=said), sequence=run.sequence_length, software=software_of(run))
 
 

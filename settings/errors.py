@@ -197,7 +197,8 @@ def _too_short(details: ErrorDetails) -> str:
 
 def _too_long(details: ErrorDetails) -> str:
     context = details["ctx"]
-    return f"must have at most {context['max_length']} entries, has {context['actual_length']}"
+    what = "characters" if isinstance(details["input"], str) else "entries"
+    return f"must have at most {context['max_length']} {what}, has {context['actual_length']}"
 
 
 def _otherwise(details: ErrorDetails) -> str:

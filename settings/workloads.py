@@ -107,6 +107,7 @@ _ABOUT_THE_MODEL = {
     "sharding": "sharding",
     "software": "software",
     "compiled": "compiled",
+    "fused_attention": "fusedAttention",
     "parallelism": "parallelism",
     "micro_batch": "microBatch",
     "accumulation": "accumulation",
@@ -206,6 +207,13 @@ class TrainingRun(Section):
             "faster; published FP8 runs under FSDP are compiled anyway"
         ),
     ] = False
+    fused_attention: Annotated[
+        bool,
+        Field(
+            description="false: the script keeps the scores of attention, which takes memory; the step's time stays "
+            "that of fused attention (FlashAttention, PyTorch's SDPA)"
+        ),
+    ] = True
     parallelism: Parallelism = Field(default_factory=Parallelism)
     micro_batch: Annotated[
         int, Field(ge=1, le=65_536, description="micro-batch: sequences per pass of a model replica")

@@ -196,18 +196,21 @@ def _inside(group: Group, expected: float) -> Threshold:
 
 
 def _over_efa(group: Group, size_bytes: float, expected: float) -> Threshold:
-    """By the largest size that was measured and is not above this one.
+    """By the largest size that was measured and is not above this one; below all of them no more is expected.
 
     On more nodes than were measured the figure falls as the model's does: two nodes use both ways of their cards.
     """
-    rows = [row for row in _across(group) if row.efa and row.size_gib * GIB <= size_bytes and row.expected]
+    rows = sorted((row for row in _across(group) if row.efa and row.expected), key=lambda each: each.size_gib)
     if not rows:
         return _record(expected, "nobody published a figure for EFA with such nodes")
-    row = max(rows, key=lambda each: each.size_gib)
+    known = [row for row in rows if row.size_gib * GIB <= size_bytes]
+    row = known[-1] if known else rows[0]
     few, measured = replace(group, ranks=row.ranks, domains=row.domains), row.size_gib * GIB
     many, pair = (fastest(Collective.ALL_REDUCE, measured, each).bus_gb_per_s for each in (group, few))
     falls = min(1.0, many / pair)
     healthy = falls * (row.expected or expected)
+    if not known:
+        return _record(min(expected, healthy), _SMALL)
     origin = Origin.MEASURED if group.domains == row.domains else Origin.DERIVED
     floor = _EFA_PART * healthy
     return Threshold(origin=origin, expected=healthy, warn=floor, fail=floor, source=row.source)
@@ -238,12 +241,13 @@ def _derived(group: Group) -> Threshold:
 
 
 def _across(group: Group) -> list[Published]:
-    """Rows of several domains with the same GPU and cards of the same rate together."""
+    """Rows of several domains with as many of the same GPU and cards of the same rate together."""
     network = group.network
     if network is None:
         return []
-    carried = network.nics * network.gbit_per_s
-    return [row for row in PUBLISHED if row.domains > 1 and row.gpu == group.gpu.name and row.gbit_per_s == carried]
+    like = group.gpu.name, group.per_domain, network.nics * network.gbit_per_s
+    rows = (row for row in PUBLISHED if row.domains > 1)
+    return [row for row in rows if (row.gpu, row.ranks // row.domains, row.gbit_per_s) == like]
 
 
 def _record(expected: float, why: str) -> Threshold:

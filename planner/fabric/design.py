@@ -170,15 +170,23 @@ def injection_gbit_per_s(design: FabricDesign, nic_gbit_per_s: int) -> int:
 
 
 def bisection_gbit_per_s(design: FabricDesign, nic_gbit_per_s: int, switch_gbit_per_s: int) -> float:
-    """What half of the nodes can send to the other half: half of what each leaf's cards send or its wired uplinks
+    """What half of the nodes can send to the other half: half of what each leaf's nodes send or its wired uplinks
     carry, whichever is less; free uplinks of one leaf help no other. With an oversubscription of r it is the
     injection / 2r."""
-    sent = injection_gbit_per_s(design, nic_gbit_per_s)
     if not design.spines:
-        return sent / 2
-    leaves = zip(design.leaf_loads(), design.leaf_uplinks(), strict=True)
-    carried = design.planes * sum(min(load * nic_gbit_per_s, up * switch_gbit_per_s) for load, up in leaves)
-    return min(sent, carried) / 2
+        return injection_gbit_per_s(design, nic_gbit_per_s) / 2
+    leaves = zip(_node_loads(design), design.leaf_uplinks(), strict=True)
+    return design.planes * sum(min(load * nic_gbit_per_s, up * switch_gbit_per_s) for load, up in leaves) / 2
+
+
+def _node_loads(design: FabricDesign) -> Iterator[int]:
+    """Ports of nodes on each leaf. What is no node comes first, on rails one port on each after the other."""
+    rails = design.demand.rails if design.topology is Topology.RAIL_OPTIMISED else 1
+    others = [max(0, -(-(design.demand.extra_ports - rail) // rails)) for rail in range(rails)]
+    for leaf, load in enumerate(design.leaf_loads()):
+        taken = min(load, others[leaf % rails])
+        others[leaf % rails] -= taken
+        yield load - taken
 
 
 def oversubscription(design: FabricDesign) -> float:

@@ -106,19 +106,12 @@ class Asked:
         """Compute ports of the widest node, in all planes."""
         return self.demand.rails * self.planes
 
-    def growth(self) -> Growth | None:
-        """The fabric now and at its maximum, None where the topology cannot hold it."""
-        return self._grown(self.most)
-
-    def without_growth(self) -> Growth | None:
-        """The same, if nothing were to be added."""
-        return self._grown(None)
-
-    def _grown(self, most: int | None) -> Growth | None:
+    def growth(self, *, added: bool = True) -> Growth | None:
+        """The fabric now and at its maximum, or if nothing were `added`; None where the topology cannot hold it."""
         return grown(
             self.demand,
             self.radix.ports,
-            max_nodes=most,
+            max_nodes=self.most if added else None,
             topology=self.topology,
             oversubscription=self.oversubscription,
             planes=self.planes,

@@ -41,7 +41,8 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]], whole: Sequ
     shown = [index for index in range(len(headings)) if any(line[index] for line in lines)]
     grid = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for index in shown:
-        numeric = all(_numeric(line[index]) for line in lines)
+        cells = (line[index].replace(",", "").replace(".", "", 1) for line in lines)
+        numeric = all(not cell or cell.isdigit() for cell in cells)
         longest = max(len(cell) for cell in (headings[index], *(line[index] for line in lines)))
         grid.add_column(
             headings[index],
@@ -104,7 +105,3 @@ def _cell(value: object) -> str:
     if value is None:
         return ""
     return quantity(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
-
-
-def _numeric(cell: str) -> bool:
-    return not cell or cell.replace(",", "").replace(".", "", 1).isdigit()

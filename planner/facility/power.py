@@ -36,7 +36,6 @@ class Machines:
     watts: int
     gpu_watts: int = 0
     cords: int = _CORDS
-    cooling: Cooling = Cooling.AIR
     supplies: PowerSupplies | None = None
 
     @property
@@ -55,7 +54,6 @@ def servers(name: str, server: Server, count: int) -> Machines:
         watts=server.max_w,
         gpu_watts=server.gpu.tdp_w * server.gpu_count if server.gpu else 0,
         cords=server.power_supplies.count,
-        cooling=server.cooling,
         supplies=server.power_supplies,
     )
 
@@ -179,12 +177,14 @@ WATER_KJ_PER_LITRE_K = 4.18
 _SECONDS_PER_MINUTE = 60
 
 
+_TO_LIQUID = {Cooling.AIR: 0.0, Cooling.DLC: 0.85, Cooling.IMMERSION: 1.0}
+"""Part of a node's heat. Cold plates on all processors and GPUs leave 10 to 15 % to the air (Tian et al. 2020, "Summit
+and Sierra supercomputer cooling solutions", IBM Journal of Research and Development)."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Heat:
-    """kW that go into a liquid and kW that go into the room's air.
-
-    Cold plates leave a part of a node's heat to the air, which depends on the model: the loop is sized for all of it.
-    """
+    """kW that go into a liquid and kW that go into the room's air, together all that the machines draw."""
 
     liquid_kw: float
     air_kw: float
@@ -192,9 +192,8 @@ class Heat:
 
 def heat(machines: Sequence[Machines], cooling: Cooling) -> Heat:
     """Where the heat goes in a room that cools its nodes in that way. Only nodes are cooled by liquid."""
-    total, nodes = kw(machines), kw(machines, Kind.NODE)
-    liquid = nodes if cooling is not Cooling.AIR else 0.0
-    return Heat(liquid_kw=liquid, air_kw=total - liquid)
+    liquid = kw(machines, Kind.NODE) * _TO_LIQUID[cooling]
+    return Heat(liquid_kw=liquid, air_kw=kw(machines) - liquid)
 
 
 def tons(heat_kw: float) -> float:

@@ -40,7 +40,8 @@ def layout_covers_gpus(_: Draft, seen: Seen) -> Iterable[Observation]:
     nodes = next((nodes for nodes, have in sizes if (have == layout.world if said else have % replica == 0)), None)
     fixes = [f"set data to {gpus // replica}"] if gpus % replica == 0 else []
     if nodes and nodes != seen.run.nodes:
-        fixes.append(f"set nodes to {nodes}")
+        larger = "" if nodes <= seen.pool.count else " and the pool's count"
+        fixes.append(f"set nodes{larger} to {nodes}")
     fixes.append(f"change the degrees, so that their product is {gpus}")
     yield Observation(
         path="parallelism" + (".data" if said else ""),

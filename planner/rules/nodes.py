@@ -45,11 +45,12 @@ def instance_not_offered(
     platform = draft.settings.platform
     lacking = [zone for zone in wanted if zone not in has.get(platform.region, ())]
     if len(lacking) == len(wanted):
+        there = _spoken(has[platform.region]) if platform.region in has else f"the regions {_spoken(sorted(has))}"
         yield Observation(
             path="instanceType",
             sentence=f"EC2 offers no {pool.instance_type} in "
             f"{_spoken(lacking) if platform.region in has else platform.region}, as of {OFFERINGS_AS_OF}; it does "
-            f"in {_everywhere(has, platform.region)}",
+            f"in {there}",
             remedy=_remedy(pool, platform.region, has),
             inputs={"wanted": _spoken(wanted)},
         )
@@ -89,11 +90,6 @@ def zone_unknown(draft: AwsDraft) -> Iterable[Observation]:
                 f"aws ec2 describe-availability-zones --region {platform.region} lists it",
                 subject=zone,
             )
-
-
-def _everywhere(has: Mapping[str, Sequence[str]], region: str) -> str:
-    """The region's zones that offer it, else the regions."""
-    return _spoken(has[region]) if region in has else f"the regions {_spoken(sorted(has))}"
 
 
 def _remedy(pool: AwsPool, region: str, has: Mapping[str, Sequence[str]]) -> str:

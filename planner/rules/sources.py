@@ -30,7 +30,7 @@ def source_undeclared(draft: AwsDraft) -> Iterable[Observation]:
     linked = enumerate(draft.settings.storage.lustre.associations)
     told = ((f"storage.lustre.associations[{index}].source", each.source) for index, each in linked)
     for path, source in (*_sources(draft), *told):
-        bucket = bucket_of(source)
+        bucket = source.removeprefix("s3://").partition("/")[0]
         if bucket not in declared:
             yield Observation(
                 path=path,
@@ -116,11 +116,6 @@ def weights_sums_unused(_: Draft, _name: str, address: str, sha256: str | None) 
             sentence=f"{address} is not copied from a bucket, so nothing is compared with a SHA256SUMS",
             remedy="remove weightsSha256: a hub's commit is compared with the hub's hashes, a claim with nothing",
         )
-
-
-def bucket_of(source: str) -> str:
-    """The bucket of an address s3://BUCKET/PREFIX."""
-    return source.removeprefix("s3://").partition("/")[0]
 
 
 def _sources(draft: AwsDraft) -> Iterator[tuple[str, str]]:

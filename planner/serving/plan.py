@@ -43,12 +43,13 @@ def plan_triton(
     pools: Mapping[str, PoolPlan],
     services: Mapping[str, ServicePlan],
     read_mb_per_s: float,
+    node_gb_per_s: Mapping[str, float],
 ) -> dict[str, TritonPlan]:
     """The servers whose pool is known and has GPUs, by name; `services` are what else has GPUs of the pools."""
     planned = {
-        each.name: _server(each, pool, read_mb_per_s)
+        each.name: _server(each, pool, _reading(pool, gpu, each.gpus, read_mb_per_s, node_gb_per_s))
         for each in servers
-        if (pool := pools.get(each.pool)) is not None and pool.gpu
+        if (pool := pools.get(each.pool)) is not None and (gpu := pool.gpu)
     }
     taken: Counter[str] = Counter()
     for service in services.values():
@@ -70,9 +71,15 @@ def replicas_by_pool(servers: Iterable[Triton]) -> dict[str, list[Replicas]]:
     return found
 
 
-def _server(server: Triton, pool: PoolPlan, read_mb_per_s: float) -> TritonPlan:
+def _reading(pool: PoolPlan, gpu: Gpu, devices: int, read_mb_per_s: float, node_gb_per_s: Mapping[str, float]) -> float:
+    """GB/s of weights on their way to so many of a node's GPUs; replicas on several slices are refused."""
+    shared, node = read_mb_per_s / _MB_PER_GB, node_gb_per_s.get(pool.name)
+    return load_rate_gb_per_s(shared, node, gpu.pcie_one_way_gb_per_s, devices)
+
+
+def _server(server: Triton, pool: PoolPlan, reading: float) -> TritonPlan:
     size = server.models_gb * BYTES_PER_GB
-    start = startup_seconds(load_seconds(size, read_mb_per_s / _MB_PER_GB))
+    start = startup_seconds(load_seconds(size, reading))
     said = {"name", "pool", "image", "models", "weights_sha256", "models_gb", "replicas", "keys", "token_groups"}
     return TritonPlan(
         **server.model_dump(include=said),
@@ -94,18 +101,17 @@ def plan_services(
     models: Mapping[str, Model],
     read_mb_per_s: float,
     beside: Mapping[str, Sequence[Replicas]],
-    node_gb_per_s: Mapping[str, float] | None = None,
+    node_gb_per_s: Mapping[str, float],
 ) -> dict[str, ServicePlan]:
     """The services whose pool and model are known, by name. `read_mb_per_s` is the shared file system's whole rate,
     `beside` what else has GPUs of a pool, `node_gb_per_s` what a node of it has to the file system, by its name.
     """
-    nodes = node_gb_per_s or {}
     planned = {
         service.name: _service(
-            service, pools[service.pool], gpu, models[service.model], read_mb_per_s, nodes.get(service.pool)
+            service, pool, gpu, model, _reading(pool, gpu, service.tensor_parallel, read_mb_per_s, node_gb_per_s)
         )
         for service in services
-        if service.pool in pools and service.model in models and (gpu := pools[service.pool].gpu)
+        if (pool := pools.get(service.pool)) and (gpu := pool.gpu) and (model := models.get(service.model))
     }
     return limited(planned, pools, beside)
 
@@ -151,9 +157,7 @@ def replica_memory(service: Service, pool: PoolPlan, model: Model) -> tuple[Serv
     return memory, room
 
 
-def _service(
-    service: Service, pool: PoolPlan, gpu: Gpu, model: Model, read_mb_per_s: float, node_gb_per_s: float | None
-) -> ServicePlan:
+def _service(service: Service, pool: PoolPlan, gpu: Gpu, model: Model, reading: float) -> ServicePlan:
     """A replica takes its share of the node: `tensor_parallel` of its GPUs or slices, and as much of the rest."""
     devices = service.tensor_parallel
     memory, room = replica_memory(service, pool, model)
@@ -161,8 +165,6 @@ def _service(
     rate = decode_tokens_per_s(model, gpu.memory_tb_per_s * part, devices, service.quantization)
     longest = longest_stream_seconds(service.max_model_len, rate)
     drain = drain_seconds(longest) if service.drain_seconds is None else service.drain_seconds
-    devices_read = 1 if pool.mig or pool.time_slices > 1 else devices
-    reading = load_rate_gb_per_s(read_mb_per_s / _MB_PER_GB, node_gb_per_s, gpu.pcie_one_way_gb_per_s, devices_read)
     read = read_bytes(model, service.quantization)
     load = load_seconds(read, reading)
     return ServicePlan(

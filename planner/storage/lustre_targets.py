@@ -64,7 +64,8 @@ class LustrePlan:
     @property
     def mgs(self) -> tuple[str, ...]:
         """NIDs of the machine with the first metadata target, then of its partner; nothing where no machine has it."""
-        first = next((each for each in self.servers if any(_is_first(target) for target in each.targets)), None)
+        there = ((each, target) for each in self.servers for target in each.targets)
+        first = next((each for each, target in there if (target.kind, target.index) == ("mdt", 0)), None)
         return self.service(first) if first else ()
 
     @property
@@ -80,10 +81,6 @@ class LustrePlan:
     def of(self, name: str) -> LustreServer | None:
         """The server of that name."""
         return next((each for each in self.servers if each.name == name), None)
-
-
-def _is_first(target: Target) -> bool:
-    return (target.kind, target.index) == ("mdt", 0)
 
 
 def plan_lustre(lustre: MetalLustre, hosts: Sequence[HostPlan], network: str) -> LustrePlan:

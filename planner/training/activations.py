@@ -43,7 +43,9 @@ def _fullest(job: Job, model: Model, layout: Layout, which: int) -> float:
     more = (stages - 1) / (stages * virtual) if virtual > 1 else 0.0
     in_flight = min(stages * (1 + more), job.accumulation)
     one = layers * kept_per_layer(job, model, layout, which)
-    working = kept_of(job, layout, _everything(model)) if job.recompute == "full" else 0.0
+    scores = _scores(job, model, layout)
+    again = {"full": _everything(model) + scores, "selective": scores, "none": 0.0}
+    working = kept_of(job, layout, again[job.recompute])
     output = output_bytes(job, model, layout, which)
     if stages == 1:
         return one + max(working, output)
@@ -55,21 +57,25 @@ def kept_per_layer(job: Job, model: Model, layout: Layout, which: int = 1) -> fl
 
     full: the layer's input alone, of which each tensor rank has its part of the sequence; least keeps the input of
     every second layer. selective: Megatron drops the scores and what it can fuse, FSDP keeps every second matrix
-    product; none keeps everything that a fused attention leaves, at most the scores too, and at the least what the
-    backward pass cannot have again from its neighbours element by element (PyTorch's compiler recomputes such
-    operations; Llama 3, section 3.3.2, releases tensors early, and trained 405B with 8,192 tokens in 80 GB so).
+    product; none keeps everything, with scores where attention is not fused, and at the least what the backward pass
+    cannot have again from its neighbours element by element (PyTorch's compiler recomputes such operations; Llama 3,
+    section 3.3.2, releases tensors early, and trained 405B with 8,192 tokens in 80 GB so).
     """
     if job.recompute == "full":
         return kept_of(job, layout, _BYTES * model.hidden) * (0.5 if which == 0 else 1.0)
     everything = _everything(model)
     if job.recompute == "none":
-        scores = _SCORES * model.heads * job.sequence / layout.context if which == 2 else 0.0
-        return kept_of(job, layout, _everything(model, lean=True) if which == 0 else everything + scores)
+        return kept_of(job, layout, _everything(model, lean=which == 0) + _scores(job, model, layout))
     operations = _every_second_product(model)
     least = min(operations, _LEAST_KEPT * everything)
     if job.software == "megatron":
         return kept_of(job, layout, (least, everything, everything)[which])
     return kept_of(job, layout, (least, operations, (operations + everything) / 2)[which])
+
+
+def _scores(job: Job, model: Model, layout: Layout) -> float:
+    """Bytes a token of attention's scores, their mask and product, which only attention that is not fused writes."""
+    return 0.0 if job.fused_attention else _SCORES * model.heads * job.sequence / layout.context
 
 
 def kept_of(job: Job, layout: Layout, bytes_per_token: float) -> float:

@@ -19,7 +19,7 @@ class Job:
 
     `accumulation` such passes make a step of the optimizer. `lora_rank` is the adapters' (64 in the QLoRA paper).
     `software` is the family that trains: it decides what is hidden, kept and computed again. `compiled` says that
-    torch.compile joins its kernels.
+    torch.compile joins its kernels, `fused_attention` that scores stay within one.
     """
 
     method: Method = "full"
@@ -33,6 +33,7 @@ class Job:
     lora_rank: int = 64
     software: Software = "megatron"
     compiled: bool = False
+    fused_attention: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from planner.findings import Observation, Registry, Severity
 from planner.plan import Plan, plan
 from settings.errors import SettingsError
 from settings.load import from_file
-from tests.planner.stacks import TODAY, planned, rules
+from tests.planner.stacks import TODAY, about, planned, rules
 
 TCP = {"pools.1.instanceType": "g6e.4xlarge"}
 
@@ -39,6 +39,14 @@ def test_five_rules_with_numbers_are_registered() -> None:
     """The rules every stack meets first: subnets, EFA, gang, shared memory, price."""
     ids = {rule.id for rule in registry.rules}
     assert {"subnet-size", "efa-limit", "gang-fits-pool", "shm-below-memory", "budget"} <= ids
+
+
+def test_words_of_the_file_are_cut_in_sentences() -> None:
+    """A08: an image of 400 characters is not printed whole, and stands whole in what is to be typed."""
+    long = f"i/{'z' * 400}:1"
+    (finding,) = about("image-unproven-on-efa", planned(changes={"training.runs.0.image": long}))
+    assert f"{long[:77]}... " in finding.sentence
+    assert long in finding.remedy
 
 
 def test_every_rule_names_what_it_guards_and_explains_itself() -> None:

@@ -102,12 +102,14 @@ def test_shared_memory_stays_below_the_memory_limit(shm: int, fits: bool) -> Non
     assert rules(planned(changes={"training.runs.0.shmGib": shm})) == ([] if fits else ["shm-below-memory"])
 
 
-@pytest.mark.parametrize(("limit", "fits"), [(18.47, True), (18.46, False)])
-def test_budget_is_compared_to_the_cent(limit: float, fits: bool) -> None:
-    """Z15: the hourly price, its range and the dearest line are in the sentence."""
+@pytest.mark.parametrize(("limit", "said"), [(18.47, None), (18.46, "18.46"), (0.004, "0.004")])
+def test_budget_is_compared_to_the_cent(limit: float, said: str | None) -> None:
+    """Z15: the hourly price, its range and the dearest line are in the sentence, and the budget as it was written."""
     plan = planned(changes={"budget.maxHourlyUsd": limit})
-    assert rules(plan) == ([] if fits else ["budget"])
-    assert all("range 18.47 to 23.84; most of it pool training" in str(finding) for finding in plan.errors)
+    assert rules(plan) == (["budget"] if said else [])
+    for finding in plan.errors:
+        assert "range 18.47 to 23.84; most of it pool training" in finding.sentence
+        assert finding.sentence.endswith(f"and the budget is {said}")
 
 
 def test_stack_past_its_day_is_mentioned() -> None:

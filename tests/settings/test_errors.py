@@ -77,6 +77,7 @@ def test_data_of_any_shape_ends_in_sentences(data: Any, model: type[Settings]) -
         ({"platform.zones.0": "a\x00"}, "gpucluster:platform.zones[0]: has the character '\\x00'"),
         ({"pools.0.count": 0}, "gpucluster:pools[0].count: is 0, so the operators have nowhere to run; type 2 or more"),
         ({"pools.1.name": "system "}, "gpucluster:pools[1].name: 'system' is already the name of pools[0]"),
+        ({"lifecycle.owner": "x" * 129}, "gpucluster:lifecycle.owner: must have at most 128 characters, has 129"),
         ({"pools.1.name": "x" * 5000}, f"gpucluster:pools[1].name: '{'x' * 76}... is not a name"),
     ],
 )

@@ -36,11 +36,11 @@ def cooling_capacity(draft: MetalDraft) -> Iterable[Observation]:
 
 @metal_rule(
     "H08 H09 PW08",
-    formula="kW of the nodes <= flowLpm x deltaK x 4.18 / 60",
-    source="Heat capacity of water, 4.18 kJ per litre and kelvin",
+    formula="kW to liquid (85 % with cold plates, all in a bath) <= flowLpm x deltaK x 4.18 / 60",
+    source="Heat capacity of water, 4.18 kJ per litre and kelvin; Definition of planner.facility.power.heat",
 )
 def coolant_flow(draft: MetalDraft) -> Iterable[Observation]:
-    """The loop's flow carries the nodes' heat at the warming it is planned for."""
+    """The loop's flow carries what cold plates or baths take of the nodes' heat, at the warming it is planned for."""
     plan, cooling = draft.facility, draft.settings.facility.cooling
     if not plan.heat.liquid_kw:
         return
@@ -58,7 +58,7 @@ def coolant_flow(draft: MetalDraft) -> Iterable[Observation]:
         yield Observation(
             path="facility.cooling.flowLpm",
             sentence=f"{cooling.flow_lpm:g} litres per minute carry {carried:.1f} kW at {cooling.delta_k:g} K, and the "
-            f"nodes give off {plan.heat.liquid_kw:.1f} kW",
+            f"nodes give it {plan.heat.liquid_kw:.1f} kW",
             remedy=_more_flow(plan.litres_per_minute or 0),
             inputs={
                 "flow": f"{cooling.flow_lpm:g} litres per minute",
@@ -195,6 +195,7 @@ def circuit_load(draft: MetalDraft) -> Iterable[Observation]:
             remedy="take larger circuits (three phases, or more amperes)",
             inputs=inputs,
         )
+        return
     worst = max(plan.racks, key=lambda rack: rack.circuits, default=None)
     if worst is not None and worst.circuits > section.circuits_per_rack:
         short = sum(rack.circuits > section.circuits_per_rack for rack in plan.racks)

@@ -183,10 +183,11 @@ def test_racks_that_share_nvlink() -> None:
 
 @pytest.mark.parametrize("efa", [True, False])
 @pytest.mark.parametrize("count", [1, 2, 3, 8, 63])
-@pytest.mark.parametrize("network", [NDR, P5, P4DE, ONE_HDR, SHARP])
-def test_one_expectation_at_every_size(network: Network, count: int, efa: bool) -> None:
+@pytest.mark.parametrize("network", [NDR, P5, P4DE, ONE_HDR, SHARP, Network(nics=16, gbit_per_s=400, latency_us=75)])
+@pytest.mark.parametrize("gpu", [A100_80, H100, H200, B200, B300, L40S])
+def test_one_expectation_at_every_size(gpu: Gpu, network: Network, count: int, efa: bool) -> None:
     """A smaller message is never expected to reach more than a larger one on the same nodes."""
-    group = nodes(count, network) if count > 1 else NODE
+    group = Group(gpu=gpu, ranks=8 * count, domains=count, network=network if count > 1 else None)
     sizes = [size * GIB for size in (0.001, 0.1, 1, 2, 4, 7.9, 8, 16, 64)]
     for expected in (
         [all_reduce_threshold(group, size, efa=efa).expected or 0 for size in sizes],

@@ -18,6 +18,7 @@ from planner.bom_metal import amount
 from planner.cost.amounts import Amount, OwnedCost, owned, people_for, total, with_premium
 from planner.cost.comparison import break_even, labs, tier_costs, twin, years
 from planner.cost.stack import Around
+from planner.faces.money import owned_facts
 from planner.metal_types import MetalPlan
 from planner.plan import plan
 from settings.load import from_sections
@@ -206,3 +207,12 @@ def test_what_is_owned_is_compared_with_what_is_rented_on_demand() -> None:
     assert found[0].type == "p5en.48xlarge"
     assert found[1] == found[0].on_demand
     assert twin(SHIPPED.gpus["GB200"], 4, rows) is None
+
+
+def test_each_side_of_a_comparison_names_its_price_class() -> None:
+    """T3.3: on demand in the cloud, bought and owned in the room."""
+    plan_ = plan(from_sections({"preset": "h200-32n", "lifecycle": OWNER}), today=TODAY)
+    assert isinstance(plan_, MetalPlan)
+    said = dict(owned_facts(plan_.bom, plan_.owned, plan_.cloud))
+    assert (said["on demand"] or "").endswith("(32 x p5en.48xlarge)")
+    assert (said["break-even"] or "").endswith("of full use, bought, against on demand")

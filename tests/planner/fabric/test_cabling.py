@@ -9,23 +9,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.fabric.cabling import HEADING, Link, Span, links, row
-from planner.fabric.design import Demand, FabricDesign, Names, Topology, Wiring, names
+from planner.fabric.design import Demand, FabricDesign, Names, Topology, Wiring, bisection_gbit_per_s, names
 from planner.fabric.topology import design, grown
 
 RAILS, LEAF_SPINE, SINGLE = Topology.RAIL_OPTIMISED, Topology.LEAF_SPINE, Topology.SINGLE
 
 
 def built(
-    nodes: int, ports: int = 64, topology: Topology | None = RAILS, rails: int = 8, **demand: int
+    nodes: int, ports: int = 64, topology: Topology | None = RAILS, rails: int = 8, ratio: float = 1, **demand: int
 ) -> FabricDesign:
-    """A fabric that fits."""
-    made = design(Demand(nodes=nodes, rails=rails, **demand), ports, topology=topology)
+    """A fabric that fits, wired fully where it is oversubscribed."""
+    wiring = Wiring.FULL if ratio > 1 else None
+    demands = Demand(nodes=nodes, rails=rails, **demand)
+    made = design(demands, ports, topology=topology, oversubscription=ratio, wiring=wiring)
     assert made is not None
     return made
 
 
 def check(made: FabricDesign) -> None:
-    """Every port is used once and exists, counts are the design's, and up and down again leads everywhere."""
+    """Every port is used once and exists, counts are the design's, and up and down again leads everywhere. What halves
+    of the nodes send each other is what the nodes' and the uplinks' cables of each leaf carry (FB03)."""
     named = names(made)
     plan = list(links(made, named))
     spans = Counter(link.span for link in plan)
@@ -39,6 +42,10 @@ def check(made: FabricDesign) -> None:
         assert 0 <= port < most, (device, port)
     assert {device for device, _ in ends} <= set(named)
     assert {*named.nodes, *named.others} <= {device for device, _ in ends}
+    nodes = set(named.nodes)
+    down = Counter(link.high for link in plan if link.low in nodes)
+    up = Counter(link.low for link in plan if link.span is Span.LEAF_SPINE)
+    assert bisection_gbit_per_s(made, 2, 2) == sum(min(down[leaf], up[leaf] or down[leaf]) for leaf in named.leaves)
     _check_graph(made, named, plan)
 
 
@@ -73,6 +80,8 @@ def _check_graph(made: FabricDesign, named: Names, plan: list[Link]) -> None:
         built(270, topology=LEAF_SPINE),
         built(30, ports=12, rails=2),
         built(100, ports=12, topology=LEAF_SPINE, rails=3),
+        # 42 ports down and 22 up: the first leaf sends 22 ports' worth, the other its one.
+        built(43, topology=LEAF_SPINE, rails=1, ratio=2),
     ],
     ids=lambda made: f"{made.topology}-{made.demand.nodes}-{made.ports}",
 )

@@ -1,7 +1,6 @@
 """What goes into which rack, on which circuit, and where its heat goes."""
 
 from collections import Counter
-from dataclasses import replace
 from typing import Literal
 
 import pytest
@@ -127,14 +126,16 @@ def test_every_machine_has_one_place_within_the_limits(
 
 
 @given(
-    loads=st.lists(st.floats(0.1, 15), min_size=1, max_size=12),
+    loads=st.lists(st.tuples(st.floats(0.1, 60), st.integers(1, 12)), min_size=1, max_size=12),
     amperes=st.floats(16, 125),
     more=st.floats(1, 3),
     feeds=st.sampled_from([1, 2]),
 )
-def test_circuits_are_never_overloaded(loads: list[float], amperes: float, more: float, feeds: int) -> None:
-    """H04, H17: what hangs on a circuit is within 80 % of its rating, on each feed."""
-    placed = tuple(Placed(name=f"m{n}", kind=Kind.NODE, rack_units=1, kw=kw, cords=6) for n, kw in enumerate(loads))
+def test_circuits_are_never_overloaded(loads: list[tuple[float, int]], amperes: float, more: float, feeds: int) -> None:
+    """H04, H17: what hangs on a circuit is within 80 % of its rating, on each feed, which carries all of a machine."""
+    placed = tuple(
+        Placed(name=f"m{n}", kind=Kind.NODE, rack_units=1, kw=kw, cords=cords) for n, (kw, cords) in enumerate(loads)
+    )
     circuit = Circuit(volts=400, phases=3, amperes=amperes)
     wired = circuits(Rack(placed=placed), circuit, feeds)
     for feed in "AB"[:feeds]:
@@ -151,26 +152,8 @@ def test_circuits_are_never_overloaded(loads: list[float], amperes: float, more:
         assert larger.per_feed <= wired.per_feed
     # Machines take the circuits in their order, so two neighbours always hold more than one circuit carries.
     carried = sum(each.kw for each in wired.feeds if each.feed == "A")
+    assert carried == pytest.approx(sum(each.kw for each in placed if each.name in connected))
     assert wired.per_feed // 2 * circuit.usable_kw <= carried + 1e-6
-
-
-@given(
-    kw=st.floats(0.5, 60),
-    cords=st.integers(1, 12),
-    amperes=st.sampled_from([16, 20, 32, 60, 63]),
-    feeds=st.sampled_from([1, 2]),
-)
-def test_no_circuit_carries_more_than_it_may(kw: float, cords: int, amperes: int, feeds: int) -> None:
-    """Whatever hangs on it, a circuit stays within 80 %, and each feed carries all of a machine."""
-    machine = Placed(name="node-0", kind=Kind.NODE, rack_units=8, kw=kw, cords=cords)
-    circuit = Circuit(volts=230, phases=1, amperes=amperes)
-    wired = circuits(Rack(placed=(machine, replace(machine, name="node-1"))), circuit, feeds)
-    loads: dict[tuple[str, int], float] = {}
-    for each in wired.feeds:
-        loads[each.feed, each.circuit] = loads.get((each.feed, each.circuit), 0) + each.kw
-    assert all(load <= circuit.usable_kw * (1 + 1e-6) for load in loads.values())
-    placed = 2 - len(wired.misfits)
-    assert sum(each.kw for each in wired.feeds if each.feed == "A") == pytest.approx(placed * kw)
 
 
 @pytest.mark.parametrize(("kw", "expected"), [(81.6, 23.2), (326.4, 92.8), (652.8, 185.6), (3.517, 1)])
@@ -191,10 +174,10 @@ def test_sixty_litres_carry_half() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "liquid", "air"), [(Cooling.AIR, 0, 23.8), (Cooling.DLC, 20.4, 3.4), (Cooling.IMMERSION, 20.4, 3.4)]
+    ("kind", "liquid", "air"), [(Cooling.AIR, 0, 23.8), (Cooling.DLC, 17.34, 6.46), (Cooling.IMMERSION, 20.4, 3.4)]
 )
 def test_where_heat_goes(kind: Cooling, liquid: float, air: float) -> None:
-    """H08, H12: liquid takes the nodes' heat, the room's air that of switches and storage."""
+    """H08, H12: baths take all of 20.4 kW, cold plates 85 %, and the room's air the rest and that of switches."""
     split = heat([nodes(2), others(2)], kind)
     assert [split.liquid_kw, split.air_kw] == pytest.approx([liquid, air])
 

@@ -22,6 +22,9 @@ from tests.planner.stacks import TODAY
 _LONGEST = 1500
 """Characters of a sentence that lists every row of a table; text from the file is cut long before."""
 
+_CUT = 80
+"""Characters of a word that is echoed."""
+
 _CENT = 0.006
 """Half a cent, by which a rounded sum differs from its parts."""
 
@@ -44,6 +47,7 @@ def answer(data: Mapping[str, Any]) -> str:
     for finding in found.findings:
         readable(str(finding), data)
         assert finding.remedy, finding.rule
+        assert all(len(word) <= _CUT for word in finding.sentence.split()), finding.sentence
     if found.errors:
         return "errors"
     consistent(found, told)

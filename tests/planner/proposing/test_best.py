@@ -185,6 +185,14 @@ def test_what_does_not_fit_ends_with_status_1(capsys: pytest.CaptureFixture[str]
     assert "USD over the budget" in " ".join(out.split())
 
 
+def test_a_block_that_ends_too_soon_for_fewer_nodes_says_its_days(capsys: pytest.CaptureFixture[str]) -> None:
+    """A17, PF10: 2 x 10^12 tokens take two p5e.48xlarge 100 days and one of them more than the 182 of a block."""
+    words = {**TRAIN, "TOKENS": "2e12", "DAYS": "200", "BUDGET": "9e6"}
+    assert main(words, reduced(types=("p5e.48xlarge",)), TODAY) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "memory, or the 182 days of a block: fewer nodes are too small" in said
+
+
 def test_words_that_make_exports_empty_are_as_if_nobody_said_them(capsys: pytest.CaptureFixture[str]) -> None:
     """A08: `make propose SERVE=... RPS=10 TTFT=1` leaves PROMPT and the rest empty in the environment."""
     empty = dict.fromkeys(("MODEL", "PROMPT", "ANSWER", "BUDGET", "REGION", "SPOT", "OUT", "PICK"), "")

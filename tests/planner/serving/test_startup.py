@@ -58,8 +58,34 @@ def test_weights_come_at_the_rate_of_the_slowest(
     assert load_rate_gb_per_s(shared, node, pcie, gpus) == slowest
 
 
-def _plan(**service: Any) -> AwsPlan:
-    return planned("prod", {f"serving.services.0.{key}": value for key, value in service.items()})
+def _plan(changes: dict[str, Any] | None = None, **service: Any) -> AwsPlan:
+    return planned("prod", {**(changes or {}), **{f"serving.services.0.{key}": each for key, each in service.items()}})
+
+
+SMALL_DISK = {"storage.lustre.capacityGib": 4800, "storage.lustre.throughputMbpsPerTib": 125}
+
+
+@pytest.mark.parametrize(
+    ("changes", "service", "gb", "rate"),
+    [
+        ({}, {}, 141.1, 8),
+        ({}, {"quantization": "fp8"}, 141.1, 8),
+        ({}, {"quantization": "int4"}, 39.8, 8),
+        ({"pools.2.instanceType": "g5.12xlarge"}, {}, 141.1, 5),
+        (SMALL_DISK, {}, 141.1, 0.586),
+    ],
+)
+def test_a_plan_reads_at_the_rate_of_the_slowest(
+    changes: dict[str, Any], service: dict[str, Any], gb: float, rate: float
+) -> None:
+    """T3.6: weights as they are published, fp8 is made of 16 bits. Four processes of 2 GB/s, the 40 Gb/s of a
+    g5.12xlarge, 4.7 TiB of 125 MB/s each. A Triton server reads as a service does.
+    """
+    vision = {"name": "vision", "pool": "inference", "image": "a/b:1", "models": "s3://acme/m", "modelsGb": 9000}
+    plan = _plan({**changes, "serving.triton": [{**vision, "gpus": 4}]}, **service)
+    (found,), (server,) = plan.services.values(), plan.triton.values()
+    assert found.load_seconds == pytest.approx(gb / rate, rel=0.01)
+    assert server.startup_seconds == pytest.approx(2 * 9000 / rate, rel=0.01)
 
 
 def test_a_stream_of_full_length_takes_its_tokens_at_the_best_rate() -> None:

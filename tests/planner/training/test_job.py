@@ -11,6 +11,7 @@ from planner.training.activations import activations, kept_per_layer, output_byt
 from planner.training.job import (
     Job,
     Layout,
+    Recompute,
     covers,
     expert_degrees,
     global_batch,
@@ -135,14 +136,30 @@ BLOCK = 8192 * 4096
 
 def test_a_gelu_layer_with_dropout_is_that_of_the_paper() -> None:
     """O03: 32 bytes a token and hidden unit by operation, where the paper's 34 has two more of dropout's masks and
-    inputs; the scores, 5*a*s/h = 80 for 96 heads and 2,048 tokens, are kept only without recomputation, at the most."""
+    inputs; the scores, 5*a*s/h = 80 for 96 heads and 2,048 tokens, are kept only where attention is not fused and
+    nothing is computed again."""
     block = 2048 * 12_288
     job = Job(recompute="none", sequence=2048)
     assert not GPT_145B.gated
     selective = kept_per_layer(replace(job, recompute="selective"), GPT_145B, Layout(tensor=8))
     assert selective / block * 8 == pytest.approx(34, rel=0.1)
-    scores = kept_per_layer(job, GPT_145B, Layout(tensor=8), 2) - kept_per_layer(job, GPT_145B, Layout(tensor=8), 1)
-    assert scores == pytest.approx(block * 80 / 8)
+    for which in range(3):
+        fused, plain, longer = (
+            kept_per_layer(each, GPT_145B, Layout(tensor=8), which)
+            for each in (job, replace(job, fused_attention=False), replace(job, sequence=4096))
+        )
+        assert plain - fused == pytest.approx(block * 80 / 8)
+        assert longer == pytest.approx(2 * fused)
+
+
+@pytest.mark.parametrize("recompute", ["selective", "full"])
+def test_a_layer_that_is_computed_again_writes_its_scores_once(recompute: Recompute) -> None:
+    """O03: on the last of two stages, 5 x 32 heads x 8,192 x 8,192 tokens."""
+    fused, plain = (
+        activations(Job(recompute=recompute, fused_attention=each), LLAMA_8B, Layout(pipeline=2)).likely
+        for each in (True, False)
+    )
+    assert plain - fused == 5 * 32 * 8192 * 8192
 
 
 def test_a_gated_layer_by_hand() -> None:

@@ -76,8 +76,9 @@ def test_numbers_of_a_run() -> None:
     ("parallelism", "path", "fix"),
     [
         ({"tensor": 8, "data": 7}, "parallelism.data", "set data to 8 or"),
-        ({"pipeline": 5}, "parallelism", "set nodes to 10 or"),
-        ({"tensor": 8, "pipeline": 16}, "parallelism", "set nodes to 16 or"),
+        ({"pipeline": 5}, "parallelism", "set nodes and the pool's count to 10 or"),
+        ({"data": 16}, "parallelism.data", "set data to 64 or set nodes to 2 or"),
+        ({"tensor": 8, "pipeline": 16}, "parallelism", "set nodes and the pool's count to 16 or"),
     ],
 )
 def test_degrees_that_do_not_multiply_up(parallelism: dict[str, int], path: str, fix: str) -> None:
@@ -87,6 +88,11 @@ def test_degrees_that_do_not_multiply_up(parallelism: dict[str, int], path: str,
     assert "8 nodes of 8 have 64" in finding.sentence
     assert fix in finding.remedy
     assert finding.inputs["nodes"] == "8 nodes"
+    for key, count in re.findall(r"set (nodes.*?) to (\d+)", finding.remedy):
+        said = {"model": "llama-3-70b", "parallelism": parallelism, "nodes": int(count)}
+        changes = {f"training.runs.0.{name}": value for name, value in said.items()}
+        followed = planned("prod", changes | ({"pools.1.count": int(count)} if "pool" in key else {}))
+        assert not about("layout-covers-gpus", followed) + about("gang-fits-pool", followed)
 
 
 def test_tensor_parallelism_stays_in_the_node() -> None:

@@ -25,7 +25,7 @@ _CAPACITY = "nodes <= units x (ports / 2 - spare); units = ports // rails, with 
 def fabric_too_small(draft: MetalDraft) -> Iterable[Observation]:
     """Nodes, storage, the subnet manager and spare ports fit on switches of this kind in this topology."""
     ask = ask_of(draft)
-    if ask is None or ask.growth() is not None or _fits_today(draft):
+    if ask is None or ask.growth() or ask.growth(added=False):
         return
     section, demand = draft.settings.fabric, ask.demand
     topology = _topology(ask)
@@ -52,7 +52,7 @@ def fabric_too_small(draft: MetalDraft) -> Iterable[Observation]:
 def fabric_growth(draft: MetalDraft) -> Iterable[Observation]:
     """The declared growth fits without building the fabric anew."""
     ask = ask_of(draft)
-    if ask is None or ask.growth() is not None or not _fits_today(draft):
+    if ask is None or ask.growth() or not ask.growth(added=False):
         return
     path, growing = next((path, pool) for path, pool in joined(draft) if pool.most > pool.count)
     yield Observation(
@@ -225,11 +225,6 @@ def fabric_unlike_nodes(draft: MetalDraft, pool: MetalPoolPlan) -> Iterable[Obse
             remedy="take servers with equally many cards, or make the pool an inference pool",
             inputs={"ports": str(pool.rails), "ports of others": str(widest)},
         )
-
-
-def _fits_today(draft: MetalDraft) -> bool:
-    ask = ask_of(draft)
-    return ask is not None and ask.without_growth() is not None
 
 
 def _topology(ask: Asked) -> Topology:
