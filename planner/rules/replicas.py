@@ -78,11 +78,12 @@ def spread_needs_nodes(draft: Draft, service: Service) -> Iterable[Observation]:
     """A service that spreads has a node for each replica."""
     pool = draft.pools.get(service.pool)
     if service.placement == "spread" and pool is not None and service.max_replicas > pool.count:
+        fewer = f"lower maxReplicas to {pool.count}, " if service.min_replicas <= pool.count else ""
         yield Observation(
             path="placement",
             sentence=f"spread gives each of up to {service.max_replicas} replicas of {service.name} a node of its "
             f"own, and pool {pool.name} has {pool.count}: the others would stay Pending",
-            remedy=f"set it to pack, lower maxReplicas to {pool.count}, or raise the pool's count",
+            remedy=f"set it to pack, {fewer}or raise the pool's count",
             inputs={"maxReplicas": str(service.max_replicas), "nodes": f"{pool.count} nodes"},
         )
 

@@ -69,6 +69,8 @@ def test_replicas_that_spread_need_as_many_nodes_q09() -> None:
     assert finding.path == "gpucluster:serving.services[0].placement"
     assert "up to 3 replicas of chat a node of its own, and pool inference has 2" in finding.sentence
     assert finding.remedy.startswith("set it to pack, lower maxReplicas to 2")
+    (finding,) = found("spread-needs-nodes", service("chat", 1, 3, 3, "spread"))
+    assert finding.remedy == "set it to pack, or raise the pool's count", "no fewer than always run"
     assert not found("spread-needs-nodes", service("chat", 1, 2, 2, "spread"))
     assert not found("spread-needs-nodes", service("chat", 1, 2, 3))
 
