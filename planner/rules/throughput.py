@@ -130,7 +130,7 @@ def run_takes_years(_: Draft, seen: Seen, forecast: Forecast, days: float) -> It
         path="tokensBillion",
         sentence=f"{seen.run.tokens_billion:g} billion tokens of {seen.model.name} take {seen.plan.gpus} "
         f"{seen.gpu.name} {days:,.0f} days at {about(forecast.tokens_per_s)} tokens/s",
-        remedy=f"take {times:.0f} times as many GPUs for a year, or at most "
+        remedy=f"take {times:,.0f} times as many GPUs for a year, or at most "
         f"{(seen.run.tokens_billion or 0) / times:,.0f} billion tokens",
         inputs={
             "tokens": f"{seen.run.tokens_billion:g} x 10^9",
