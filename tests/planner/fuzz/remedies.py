@@ -11,7 +11,7 @@ _SET = re.compile(
     r"(?:^|, |or )(?:set|raise|lower) (?P<key>it|the budget|the target|[a-z]\w*(?:\.\w+)*) to (?:at (?:most|least) )?"
     r"(?P<number>\d[\d,]*(?:\.\d+)?)(?![\d%x/])"
 )
-_TAKE = re.compile(r"^take (?:at most |one of )?(?P<number>\d+)(?![\w%/.+]|,\d)(?! servers| times)")
+_TAKE = re.compile(r"^take (?:at most |one of )?(?P<number>\d+(?:,\d+)*)(?![\w%/.+]|,\d)(?! servers| times)")
 _RANGE = re.compile(r"(?:take a|give a private) /(?P<prefix>\d+)")
 _NAME = re.compile(r"^did you mean (?P<name>[^?]+)\?")
 
