@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from rehearsal.eks import join
+from rehearsal.eks.api.releases import published
 from rehearsal.eks.controller import Controller
 from rehearsal.eks.launches import Launcher
-from rehearsal.eks.published import published
 from rehearsal.eks.registration import Registration
 from rehearsal.kubelet import hosts
 from rehearsal.kubelet.hosts import Host, UserDataError

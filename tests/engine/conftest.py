@@ -13,8 +13,6 @@ from .trees import Tree
 END_OF_DEV = "test_dev_destroy"
 """The module that destroys the shared stack."""
 DEV_SITE = "dev_site"
-LONGEST = Path(__file__).parents[2] / "rehearsal/tests/foreign"
-"""Tests of another directory that take as long as all that is left behind them."""
 SITES = (DEV_SITE, "survivor")
 """The fixtures of sites that several modules share."""
 SCRATCH = pytest.StashKey[pytest.TempPathFactory]()
@@ -32,7 +30,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     def turn(item: pytest.Item) -> int:
         if item.path.parent != Path(__file__).parent:
-            return 2 if item.path.parent == LONGEST else 3
+            return 3
         if item.path.stem != END_OF_DEV and shared(item) == DEV_SITE:
             return 0
         return 1 if shared(item) else 2

@@ -14,7 +14,7 @@ from moto.ssm.models import Parameter, ParameterDict
 
 from rehearsal.cloud.account import ACCOUNT, now
 from rehearsal.cloud.amend import Amendments
-from rehearsal.eks.published import BOTTLEROCKET, PREFIX, parameters, published
+from rehearsal.eks.api.releases import BOTTLEROCKET, PREFIX, parameters, published
 
 AMENDMENTS = Amendments()
 OWNER = "602401143452"

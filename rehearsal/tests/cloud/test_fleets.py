@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rehearsal.eks.published import published
+from rehearsal.eks.api.releases import published
 from rehearsal.tests.cloud.conftest import REGION, Cloud
 from rehearsal.tests.cloud.world import Network
 

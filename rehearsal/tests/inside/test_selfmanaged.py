@@ -3,7 +3,7 @@
 import pytest
 
 from rehearsal.cloud.seen.aws import Aws
-from rehearsal.eks.published import published
+from rehearsal.eks.api.releases import published
 from rehearsal.eks.selfmanaged import _ami_type
 from rehearsal.kubelet import nodeobject
 from rehearsal.kubelet.registering import labels, taints

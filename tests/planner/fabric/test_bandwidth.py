@@ -51,6 +51,18 @@ def test_bisection_of_eight_nodes(topology: Topology | None, ratio: float, bisec
     assert oversubscription(made) == in_use
 
 
+def test_full_bisection_of_rails_that_are_not_full() -> None:
+    """8 nodes of 32 use a quarter of the wired uplinks: the cards are the limit, not 256 cables."""
+    made = built(8, Topology.RAIL_OPTIMISED)
+    assert made.leaf_spine_cables == 256
+    assert bisection_gbit_per_s(made, 400, 400) == injection_gbit_per_s(made, 400) / 2 == 12_800
+
+
+def test_three_tiers_have_full_bisection() -> None:
+    """512 nodes: 4,096 x 400 / 2."""
+    assert bisection_gbit_per_s(built(512, Topology.RAIL_OPTIMISED), 400, 400) == 819_200
+
+
 def test_planes_add_up() -> None:
     """E13: two planes carry twice as much."""
     assert injection_gbit_per_s(built(8, None, planes=2), 400) == 2 * 64 * 400
@@ -83,6 +95,21 @@ def test_bisection_never_exceeds_injection(
     assert carried <= half
     assert carried >= half / ratio * (1 - 1e-9)
     assert oversubscription(made) <= ratio * (1 + 1e-9)
+
+
+def test_free_uplinks_of_one_leaf_help_no_other() -> None:
+    """41 ports on leaves of 42 down and 22 up: the first leaf sends 22 ports' worth, the other its one."""
+    made = design(
+        Demand(nodes=43, rails=1),
+        64,
+        topology=Topology.LEAF_SPINE,
+        oversubscription=2,
+        wiring=Wiring.FULL,
+    )
+    assert made is not None
+    (full, rest), (up, _) = made.leaf_loads(), made.leaf_uplinks()
+    assert rest < up < full
+    assert bisection_gbit_per_s(made, 400, 400) == (up + rest) * 400 / 2
 
 
 def told(planned: MetalPlan) -> list[dict[str, str]]:
