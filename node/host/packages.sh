@@ -32,11 +32,11 @@ packages_look() {
     for word in $GPUCLUSTER_PACKAGES; do names+=("${word%%=*}"); done
     PACKAGES_HAVE=() PACKAGES_HELD=()
     # It ends with 1 where one of them is not known, and prints the others.
+    # shellcheck disable=SC2016 # dpkg-query's own fields
     while read -r name want status version; do
         [ "$status" = installed ] || continue
         PACKAGES_HAVE[$name]=$version
         [ "$want" != hold ] || PACKAGES_HELD[$name]=yes
-        # shellcheck disable=SC2016 # dpkg-query's own fields
     done < <(dpkg-query -W -f='${Package} ${db:Status-Want} ${db:Status-Status} ${Version}\n' "${names[@]}" 2>/dev/null)
 }
 
