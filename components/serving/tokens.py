@@ -41,7 +41,7 @@ class Tokens(Component):
         self.register_outputs({"tokens": sorted(self.keys)})
 
     def _create(self, token: str, value: pulumi.Output[str], namespace: pulumi.Input[str]) -> pulumi.Output[str]:
-        sealed = pulumi.Output.secret(value)
+        sealed: pulumi.Output[str] = pulumi.Output.secret(value)
         secret = k8s.core.v1.Secret(
             self.named(token),
             metadata=k8s.meta.v1.ObjectMetaArgs(name=token, namespace=namespace),
