@@ -64,14 +64,12 @@ class TeamRights(Component):
     def _role(self, role: str, rights: Sequence[Right]) -> pulumi.Output[str]:
         made = k8s.rbac.v1.ClusterRole(
             self.named(role),
-            k8s.rbac.v1.ClusterRoleInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name=f"gpucluster:team-{role}"),
-                rules=[
-                    k8s.rbac.v1.PolicyRuleArgs(api_groups=[group], resources=list(resources), verbs=list(verbs))
-                    for group, resources, verbs in rights
-                ],
-            ),
-            self.child(),
+            metadata=k8s.meta.v1.ObjectMetaArgs(name=f"gpucluster:team-{role}"),
+            rules=[
+                k8s.rbac.v1.PolicyRuleArgs(api_groups=[group], resources=list(resources), verbs=list(verbs))
+                for group, resources, verbs in rights
+            ],
+            opts=self.child(),
         )
         return made.metadata.name.apply(str)
 

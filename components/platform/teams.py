@@ -68,11 +68,9 @@ class Teams(Component):
         item = k8s.core.v1.LimitRangeItemArgs(type="Container", default=DEFAULT_LIMIT, default_request=DEFAULT_REQUEST)
         return k8s.core.v1.LimitRange(
             self.named(f"{spec.name}-limits"),
-            k8s.core.v1.LimitRangeInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name="defaults", namespace=namespace),
-                spec=k8s.core.v1.LimitRangeSpecArgs(limits=[item]),
-            ),
-            self.child(),
+            metadata=k8s.meta.v1.ObjectMetaArgs(name="defaults", namespace=namespace),
+            spec=k8s.core.v1.LimitRangeSpecArgs(limits=[item]),
+            opts=self.child(),
         ).id
 
     def _quota(self, spec: TeamSpec, namespace: pulumi.Output[str]) -> pulumi.Output[str]:
@@ -85,11 +83,9 @@ class Teams(Component):
         }
         return k8s.core.v1.ResourceQuota(
             self.named(f"{spec.name}-quota"),
-            k8s.core.v1.ResourceQuotaInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name="team", namespace=namespace),
-                spec=k8s.core.v1.ResourceQuotaSpecArgs(hard=hard),
-            ),
-            self.child(),
+            metadata=k8s.meta.v1.ObjectMetaArgs(name="team", namespace=namespace),
+            spec=k8s.core.v1.ResourceQuotaSpecArgs(hard=hard),
+            opts=self.child(),
         ).id
 
     def _withhold(self, spec: TeamSpec, namespace: pulumi.Output[str], priority: str) -> pulumi.Output[str]:

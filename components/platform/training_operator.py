@@ -110,11 +110,9 @@ class TrainingOperator(Component):
         digest = hashlib.sha256(WAITING.encode()).hexdigest()[:8]
         made = k8s.core.v1.ConfigMap(
             self.named("waiting"),
-            k8s.core.v1.ConfigMapInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name=f"{NAME}-waiting-{digest}", namespace=namespace),
-                data={WAITING_KEY: WAITING},
-            ),
-            self.child(),
+            metadata=k8s.meta.v1.ObjectMetaArgs(name=f"{NAME}-waiting-{digest}", namespace=namespace),
+            data={WAITING_KEY: WAITING},
+            opts=self.child(),
         )
         source = k8s.core.v1.ConfigMapVolumeSourceArgs(name=made.metadata.name.apply(str))
         return k8s.core.v1.VolumeArgs(name="waiting", config_map=source)
@@ -147,18 +145,16 @@ class TrainingOperator(Component):
         """The Service waits for endpoints, so it comes after the Deployment that gives it some."""
         return k8s.core.v1.Service(
             self.named("service"),
-            k8s.core.v1.ServiceInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name=NAME, namespace=namespace, labels=LABELS),
-                spec=k8s.core.v1.ServiceSpecArgs(
-                    type="ClusterIP",
-                    selector=LABELS,
-                    ports=[
-                        k8s.core.v1.ServicePortArgs(name="metrics", port=METRICS, target_port=METRICS),
-                        k8s.core.v1.ServicePortArgs(name="webhook", port=443, target_port=HOOK),
-                    ],
-                ),
+            metadata=k8s.meta.v1.ObjectMetaArgs(name=NAME, namespace=namespace, labels=LABELS),
+            spec=k8s.core.v1.ServiceSpecArgs(
+                type="ClusterIP",
+                selector=LABELS,
+                ports=[
+                    k8s.core.v1.ServicePortArgs(name="metrics", port=METRICS, target_port=METRICS),
+                    k8s.core.v1.ServicePortArgs(name="webhook", port=443, target_port=HOOK),
+                ],
             ),
-            self.child(depends_on=[deployment]),
+            opts=self.child(depends_on=[deployment]),
         )
 
 

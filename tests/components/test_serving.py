@@ -11,7 +11,9 @@ from components.serving.inference import InferenceService
 from components.serving.placement import Placement
 from components.serving.smoke import SmokeRequest
 from components.storage.staged import Staged
-from tests.components.samples import SAMPLES, SCALING, built, engine, service_args, smoke_args, weights_args
+from tests.components.samples import SAMPLES, built
+from tests.components.samples.serving import SCALING, engine, service_args, smoke_args
+from tests.components.samples.storage import weights_args
 
 
 def service(**changes: Any) -> Any:
