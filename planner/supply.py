@@ -174,7 +174,9 @@ def _names(draft: Draft, platform: list[versions.Chart]) -> tuple[str, ...]:
         if any(service.scaling for service in draft.services.values()):
             found.append(versions.PROMETHEUS_ADAPTER)
     if draft.gateway:
-        found += [versions.CERT_MANAGER, versions.TRAEFIK]
+        found.append(versions.TRAEFIK)
+    if draft.certificates:
+        found.append(versions.CERT_MANAGER)
     if draft.settings.supply.signatures:
         found.append(versions.KYVERNO)
     return tuple(sorted(each.name for each in found))

@@ -103,6 +103,11 @@ class Plan:
     signatures: SignaturesPlan | None = None
 
     @property
+    def certificates(self) -> bool:
+        """Whether the gateway or Katib's webhooks have certificates of cert-manager's."""
+        return self.gateway is not None or bool(self.experiments)
+
+    @property
     def of_kubernetes(self) -> "Plan":
         """What of it Kubernetes runs."""
         return self

@@ -31,7 +31,7 @@ def deploy_experiments(
 ) -> dict[str, pulumi.Output[str]]:
     """Names of the experiments, each resolving when it is there. `asked` is what a run asks for, as a job takes it."""
     database = plan.trial_database
-    if database is None or not plan.experiments:
+    if database is None or services.certificates is None:
         return {}
     katib = KatibArgs(
         images={name: plan.supply.image(image) for name, image in versions.KATIB_IMAGES.items()},
@@ -43,6 +43,7 @@ def deploy_experiments(
         gib=database.gib,
         room=CollectorRoom(millicores=COLLECTOR_MILLICORES, memory_mib=COLLECTOR_MIB),
         operator=services.training_operator,
+        certificates=services.certificates,
     )
     made = Katib("katib", katib, inside)
     namespace = services.namespaces["kubeflow"]

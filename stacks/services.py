@@ -29,6 +29,7 @@ from components.storage.claims import ClaimSpec
 from components.tracking.mlflow import NAMESPACE as TRACKER
 from planner.types import Plan
 from stacks import devices
+from stacks.certificates import deploy_certificates
 from stacks.charts import chart_source
 from stacks.gpu_pools import GpuPool
 from stacks.network import CERTIFICATES, GATEWAY, OUTSIDE, SIGNATURES, mail_ports, network_rules
@@ -44,7 +45,8 @@ HOME = "home"
 class Services:
     """What workloads refer to. Names resolve when the things exist; `claims` go by (namespace, claim).
 
-    `gpus` is what shows that a pool's GPUs work, by its name; `outside` brings secrets that the stack file has not.
+    `gpus` is what shows that a pool's GPUs work, by its name; `outside` brings secrets that the stack file has not,
+    `certificates` is what shows that cert-manager takes orders.
     """
 
     namespaces: Mapping[str, pulumi.Output[str]]
@@ -55,6 +57,7 @@ class Services:
     monitors: pulumi.Resource
     gpus: Mapping[str, Sequence[pulumi.Resource]]
     outside: Outside | None
+    certificates: pulumi.Resource | None
 
 
 def namespace_specs(
@@ -97,7 +100,8 @@ def namespace_specs(
         NamespaceSpec(name="kubeflow", pod_security="baseline"),
         # Exporter and log collector of a node look into it: its network, processes and directories.
         NamespaceSpec(name="monitoring", pod_security="privileged"),
-        *(NamespaceSpec(name=name, pod_security="baseline") for name in (GATEWAY, CERTIFICATES) if gateway),
+        *([NamespaceSpec(name=GATEWAY, pod_security="baseline")] if gateway else []),
+        *([NamespaceSpec(name=CERTIFICATES, pod_security="baseline")] if gateway or experiments else []),
         *([NamespaceSpec(name=TRACKER, pod_security="baseline")] if tracker else []),
         *([NamespaceSpec(name=PEOPLE, pod_security="restricted", gpus=no_gpus)] if people else []),
         *([NamespaceSpec(name=OUTSIDE, pod_security="baseline")] if outside else []),
@@ -200,6 +204,7 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
         monitors=monitors,
         gpus=gpus,
         outside=deploy_outside(plan, platform, namespaces, at_platform),
+        certificates=deploy_certificates(plan, platform, namespaces, monitors, at_platform),
     )
 
 

@@ -8,7 +8,7 @@ which their template labels, and of no others.
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.kubeflow.katib_config import SERVICE
+from components.kubeflow.katib_config import CERTIFICATE, SERVICE
 from components.kubeflow.katib_crds import GROUP, VERSION
 from components.platform.hooks import asked
 from components.platform.network_rules import NAMESPACE_KEY
@@ -24,7 +24,7 @@ def validating(namespace: pulumi.Input[str]) -> k8s.admissionregistration.v1.Val
     """Who judges Experiments."""
     hook = k8s.admissionregistration.v1
     return hook.ValidatingWebhookConfigurationInitArgs(
-        metadata=k8s.meta.v1.ObjectMetaArgs(name=WEBHOOK),
+        metadata=_metadata(namespace),
         webhooks=[
             hook.ValidatingWebhookArgs(
                 name=f"validator.experiment.{WEBHOOK}",
@@ -41,7 +41,7 @@ def mutating(
     """Who fills in Experiments, and pods of trials in the namespace `trials`."""
     hook, meta = k8s.admissionregistration.v1, k8s.meta.v1
     return hook.MutatingWebhookConfigurationInitArgs(
-        metadata=meta.ObjectMetaArgs(name=WEBHOOK),
+        metadata=_metadata(namespace),
         webhooks=[
             hook.MutatingWebhookArgs(
                 name=f"defaulter.experiment.{WEBHOOK}",
@@ -63,6 +63,15 @@ def mutating(
             ),
         ],
     )
+
+
+def _metadata(namespace: pulumi.Input[str]) -> k8s.meta.v1.ObjectMetaArgs:
+    """Where cert-manager's injector finds the authority (its documentation, CA Injector); `up` waits for it."""
+    annotations = {
+        "cert-manager.io/inject-ca-from": pulumi.Output.concat(namespace, "/", CERTIFICATE),
+        "pulumi.com/waitFor": "jsonpath={.webhooks[0].clientConfig.caBundle}",
+    }
+    return k8s.meta.v1.ObjectMetaArgs(name=WEBHOOK, annotations=annotations)
 
 
 def _experiments() -> k8s.admissionregistration.v1.RuleWithOperationsArgs:
