@@ -12,7 +12,7 @@ from catalogue.images import own_images
 from catalogue.supply import whole_name
 from planner.fabric.plan import on_fabric
 from planner.mlops import has_mlflow
-from planner.teams import plan_teams
+from planner.teams import plan_teams, trials_of
 from settings.model import Settings
 from settings.serving import Serving
 from settings.workloads import Training
@@ -103,11 +103,12 @@ def plan_signatures(settings: Settings) -> SignaturesPlan | None:
     if wanted is None or registry is None:
         return None
     port = registry.partition("/")[0].partition(":")[2]
+    trials = {trials_of(each.team) for each in settings.training.experiments if each.team}
     return SignaturesPlan(
         key=wanted.key,
         issuer=wanted.keyless.issuer if wanted.keyless else None,
         identity=wanted.keyless.identity if wanted.keyless else None,
-        namespaces=tuple(sorted(wanted.namespaces)),
+        namespaces=tuple(sorted({*wanted.namespaces, *(trials if "training" in wanted.namespaces else ())})),
         replicas=wanted.replicas,
         port=int(port or 443),
     )

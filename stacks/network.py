@@ -53,17 +53,17 @@ def network_rules(
     gates: Sequence[str],
     *,
     gateway: GatewayPlan | None,
-    experiments: bool,
+    trials: Sequence[str],
     tracking: TrackingPlan | None,
     outside: bool,
     pipelines: bool,
     registry: int | None,
 ) -> Mapping[str, Sequence[Rule]]:
-    """The rules by namespace; `gates` are the pools that are measured. With `experiments` Katib is there, with
+    """The rules by namespace; `gates` are the pools that are measured. Katib is there for namespaces of `trials`, with
     `tracking` what runs tell, with `outside` what brings secrets, with `pipelines` those of Kubeflow, with
     `registry`, the port that signatures are fetched from, what checks them."""
-    katib = experiment_rules(known.api, _stores(known)) if experiments else {}
-    told = tracking_rules(tracking, _stores(known)) if tracking else {}
+    katib = experiment_rules(known.api, _stores(known), trials) if trials else {}
+    told = tracking_rules(tracking, _stores(known), trials or ("training",)) if tracking else {}
     steps = pipelines_rules(known.api, _stores(known), tracked=TRACKER in told) if pipelines else {}
     own = {TRACKER: [DENY, NAMES, *told[TRACKER], *steps.get(TRACKER, ())]} if TRACKER in told else {}
     if PIPELINES in steps:
@@ -71,8 +71,12 @@ def network_rules(
     pages = people_rules(gateway.people) if gateway and gateway.people else {}
     rules = (
         (_way_in(known, gateway) if gateway else {})
-        | ({CERTIFICATES: _certificates(known, gateway)} if gateway or experiments else {})
+        | ({CERTIFICATES: _certificates(known, gateway)} if gateway or trials else {})
         | own
+        | {
+            each: [DENY, NAMES, _scraped(), _objects(known, Pods()), *katib[each], *told.get(each, ())]
+            for each in trials
+        }
         | (_outside_rules(known) if outside else {})
         | (_signature_rules(known, registry) if registry else {})
         | {

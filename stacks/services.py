@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import pulumi
 
@@ -22,11 +23,13 @@ from components.platform.pinned_memory import PinnedMemory
 from components.platform.priorities import PRIORITIES, Priorities
 from components.platform.queues import Queues, QueuesArgs, QueueSpec
 from components.platform.sandbox import Sandbox
+from components.platform.team_rights import QUEUE_KEY, TEAM_KEY
 from components.platform.training_operator import TrainingOperator, TrainingOperatorArgs
 from components.platform.volcano import volcano_values
 from components.platform.volumes_end import VolumesEnd, VolumesEndArgs, volumes_end_files
 from components.storage.claims import ClaimSpec
 from components.tracking.mlflow import NAMESPACE as TRACKER
+from planner.teams import RUNS, trials_of
 from planner.types import Plan
 from stacks import devices
 from stacks.certificates import deploy_certificates
@@ -60,6 +63,14 @@ class Services:
     certificates: pulumi.Resource | None
 
 
+class Trials(NamedTuple):
+    """The namespace of a team's trials, the GPUs that they hold at most, and its labels."""
+
+    name: str
+    gpus: int
+    labels: Mapping[str, str]
+
+
 def namespace_specs(
     pools: Sequence[GpuPool],
     *,
@@ -70,6 +81,7 @@ def namespace_specs(
     people: bool = False,
     signatures: bool = False,
     experiments: bool = False,
+    trials: Sequence[Trials] = (),
 ) -> list[NamespaceSpec]:
     """The namespaces. Of what the baseline level forbids, training pods get what the fabric's devices ask for, and no
     more (NW03); operands of the GPU Operator mount the host. Neither side's pods may carry the other's priority, and
@@ -80,14 +92,19 @@ def namespace_specs(
     no_gpus = dict.fromkeys(PRIORITIES, 0)
     serving = sum(pool.count * pool.devices for pool in pools if pool.role == "inference")
 
+    training = NamespaceSpec(
+        name=RUNS,
+        pod_security="privileged" if fabric_asks else "baseline",
+        pins_memory=fabric_asks,
+        gpus={"inference": 0},
+        limits=True,
+        labels=TAKES_EXPERIMENTS if experiments else {},
+    )
     return [
-        NamespaceSpec(
-            name="training",
-            pod_security="privileged" if fabric_asks else "baseline",
-            pins_memory=fabric_asks,
-            gpus={"inference": 0},
-            limits=True,
-            labels=TAKES_EXPERIMENTS if experiments else {},
+        training,
+        *(
+            replace(training, name=name, gpus={**no_gpus, "experiments": gpus}, labels={**TAKES_EXPERIMENTS, **labels})
+            for name, gpus, labels in trials
         ),
         NamespaceSpec(
             name="inference",
@@ -111,10 +128,26 @@ def namespace_specs(
     ]
 
 
+def spaces(plan: Plan) -> list[str]:
+    """Namespaces that may have trials: that of runs, and those of teams' experiments."""
+    teams = {each.namespace for each in plan.experiments.values()} - {RUNS}
+    return [RUNS, *sorted(teams)] if plan.experiments else []
+
+
+def _of_teams(plan: Plan) -> list[Trials]:
+    """The namespaces of teams' trials, whose share is taken off the quota of the team's own."""
+    return [
+        Trials(trials_of(team.name), plan.trial_gpus(team.name), {TEAM_KEY: team.name, QUEUE_KEY: team.queue})
+        for team in plan.teams
+        if trials_of(team.name) in spaces(plan)
+    ]
+
+
 def _with_copies(plan: Plan) -> tuple[str, ...]:
     """Namespaces whose pods copy from and to the object store. Katib's database is in Kubeflow's."""
     copied = plan.trial_database is not None and plan.trial_database.backup_hours is not None
-    return ("training", "inference", TRACKER, PIPELINES, *(("kubeflow",) if copied else ()))
+    trials = [each.name for each in _of_teams(plan)]
+    return (RUNS, *trials, "inference", TRACKER, PIPELINES, *(("kubeflow",) if copied else ()))
 
 
 def deploy_services(plan: Plan, platform: Platform) -> Services:
@@ -130,6 +163,7 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
         people=plan.gateway is not None and plan.gateway.people is not None,
         signatures=plan.signatures is not None,
         experiments=bool(plan.experiments),
+        trials=_of_teams(plan),
     )
     if any(spec.pins_memory for spec in specs):
         PinnedMemory("pinned-memory", at_platform)
@@ -147,7 +181,7 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
         mail_ports(plan),
         tuple(plan.measured),
         gateway=plan.gateway,
-        experiments=bool(plan.experiments),
+        trials=spaces(plan),
         tracking=plan.tracking,
         outside=plan.external_secrets is not None,
         pipelines=plan.pipelines is not None,
@@ -185,7 +219,8 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
             kubectl_image=plan.supply.image(versions.KUBECTL_IMAGE),
             fetch_image=plan.supply.image(versions.WAIT_IMAGE),
             namespace=namespaces["kubeflow"],
-            jobs=namespaces["training"],
+            jobs=namespaces[RUNS],
+            more={each.name: namespaces[each.name] for each in _of_teams(plan)},
             scheduler=volcano,
             limited=any(pool.exclusive_cpus for pool in plan.pools.values()),
         ),
@@ -199,7 +234,10 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
         namespaces=namespaces,
         priorities=Priorities("priorities", at_scheduling).names,
         queues=Queues("queues", QueuesArgs(queues=queues, scheduler=volcano), at_scheduling).names,
-        claims=platform.shared.claims("claims", _claims(namespaces, pipelines=plan.pipelines is not None)),
+        claims=platform.shared.claims(
+            "claims",
+            _claims(namespaces, [each.name for each in _of_teams(plan)] + ([PIPELINES] if plan.pipelines else [])),
+        ),
         training_operator=operator.ready,
         monitors=monitors,
         gpus=gpus,
@@ -254,18 +292,18 @@ def _monitors(
     ).release
 
 
-def _claims(namespaces: Mapping[str, pulumi.Output[str]], *, pipelines: bool) -> list[ClaimSpec]:
-    """Every claim that a workload names (G31); pods that only read say so themselves (G32). Steps of pipelines find
-    data and checkpoints by the names that runs find them by.
+def _claims(namespaces: Mapping[str, pulumi.Output[str]], others: Sequence[str]) -> list[ClaimSpec]:
+    """Every claim that a workload names (G31); pods that only read say so themselves (G32). In `others` steps of
+    pipelines, and trials of teams, find data and checkpoints by the names that runs find them by.
     """
-    steps = [(PIPELINES, name) for _, name in (DATA, CHECKPOINTS)] if pipelines else []
+    more = [(each, name) for each in others for _, name in (DATA, CHECKPOINTS)]
     return [
         ClaimSpec(
             namespace=namespace,
             name=name,
             namespace_ref=namespaces[namespace],
         )
-        for namespace, name in (DATA, CHECKPOINTS, WEIGHTS, *steps)
+        for namespace, name in (DATA, CHECKPOINTS, WEIGHTS, *more)
     ]
 
 

@@ -35,15 +35,16 @@ _PLACE, _USER = "/tmp/cert", 1000  # noqa: S108 - the controller's own (pkg/cont
 
 @dataclass(frozen=True, kw_only=True)
 class KatibArgs:
-    """`images` go by the vendor's names (katib-controller), `database_image` is PostgreSQL. Trials are of the namespace
-    `trials`. `room` is what the collector of metrics may take in a trial's pod. `operator` accepts PyTorchJobs: the
-    controller looks for that kind once, when it starts. `certificates` is what shows that cert-manager takes orders.
+    """`images` go by the vendor's names (katib-controller), `database_image` is PostgreSQL. Trials are of the
+    namespaces `trials`, by what these are to Katib. `room` is what the collector of metrics may take in a trial's pod.
+    `operator` accepts PyTorchJobs: the controller looks for that kind once, when it starts. `certificates` is what
+    shows that cert-manager takes orders.
     """
 
     images: Mapping[str, str]
     database_image: str
     namespace: pulumi.Input[str]
-    trials: pulumi.Input[str]
+    trials: Mapping[str, pulumi.Input[str]]
     password: pulumi.Input[str]
     storage_class: pulumi.Input[str]
     gib: int
@@ -73,7 +74,7 @@ class Katib(Component):
                 account=SERVICE,
                 namespace=args.namespace,
                 everywhere=cluster_rules(),
-                within={"trials": (args.trials, trials_rules())},
+                within={role: (namespace, trials_rules()) for role, namespace in args.trials.items()},
             ),
             self.child(),
         )
@@ -103,7 +104,7 @@ class Katib(Component):
             hook.ValidatingWebhookConfiguration(self.named("validating"), validating(self._args.namespace), given),
             hook.MutatingWebhookConfiguration(
                 self.named("mutating"),
-                mutating(self._args.namespace, self._args.trials),
+                mutating(self._args.namespace),
                 given,
             ),
         ]

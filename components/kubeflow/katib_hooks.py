@@ -1,8 +1,8 @@
 """Katib's webhooks: they default and validate Experiments, and add the metrics collector to trials.
 
 The vendor's last one is asked of every pod in each namespace that is labelled for it, and where it does not answer no
-pod is made there: a controller that is down would keep planned runs from starting. Here it is asked of trials' pods,
-which their template labels, and of no others.
+pod is made there: a controller that is down would keep planned runs from starting. Here it is asked there of trials'
+pods, which their template labels, and of no others.
 """
 
 import pulumi
@@ -11,13 +11,12 @@ import pulumi_kubernetes as k8s
 from components.kubeflow.katib_config import CERTIFICATE, SERVICE
 from components.kubeflow.katib_crds import GROUP, VERSION
 from components.platform.hooks import asked
-from components.platform.network_rules import NAMESPACE_KEY
 
 WEBHOOK = "katib.kubeflow.org"
 EXPERIMENT_KEY = "gpucluster/experiment"
 """Label of trials' pods: the name of their experiment."""
 TAKES_EXPERIMENTS = {"katib.kubeflow.org/metrics-collector-injection": "enabled"}
-"""Label of a namespace in which the validator takes Experiments (pkg/webhook/v1beta1/experiment)."""
+"""Label of a namespace whose Experiments and trials its webhooks take (pkg/webhook/v1beta1/experiment)."""
 
 
 def validating(namespace: pulumi.Input[str]) -> k8s.admissionregistration.v1.ValidatingWebhookConfigurationInitArgs:
@@ -35,10 +34,8 @@ def validating(namespace: pulumi.Input[str]) -> k8s.admissionregistration.v1.Val
     )
 
 
-def mutating(
-    namespace: pulumi.Input[str], trials: pulumi.Input[str]
-) -> k8s.admissionregistration.v1.MutatingWebhookConfigurationInitArgs:
-    """Who fills in Experiments, and pods of trials in the namespace `trials`."""
+def mutating(namespace: pulumi.Input[str]) -> k8s.admissionregistration.v1.MutatingWebhookConfigurationInitArgs:
+    """Who fills in Experiments, and pods of trials."""
     hook, meta = k8s.admissionregistration.v1, k8s.meta.v1
     return hook.MutatingWebhookConfigurationInitArgs(
         metadata=_metadata(namespace),
@@ -51,7 +48,7 @@ def mutating(
             hook.MutatingWebhookArgs(
                 name=f"mutator.pod.{WEBHOOK}",
                 **asked(SERVICE, namespace, "/mutate-pod"),
-                namespace_selector=meta.LabelSelectorArgs(match_labels={NAMESPACE_KEY: trials}),
+                namespace_selector=meta.LabelSelectorArgs(match_labels=TAKES_EXPERIMENTS),
                 object_selector=meta.LabelSelectorArgs(
                     match_expressions=[meta.LabelSelectorRequirementArgs(key=EXPERIMENT_KEY, operator="Exists")]
                 ),
@@ -67,7 +64,7 @@ def mutating(
 
 def _metadata(namespace: pulumi.Input[str]) -> k8s.meta.v1.ObjectMetaArgs:
     """Where cert-manager's injector finds the authority (its documentation, CA Injector); `up` waits for it."""
-    annotations = {
+    annotations: dict[str, pulumi.Input[str]] = {
         "cert-manager.io/inject-ca-from": pulumi.Output.concat(namespace, "/", CERTIFICATE),
         "pulumi.com/waitFor": "jsonpath={.webhooks[0].clientConfig.caBundle}",
     }

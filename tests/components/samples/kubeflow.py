@@ -100,7 +100,7 @@ def katib_args() -> KatibArgs:
         images={name: f"{name}:1" for name in KATIB_IMAGES},
         database_image="postgres:17",
         namespace="kubeflow",
-        trials="training",
+        trials={"trials": "training"},
         password=pulumi.Output.secret("hush"),
         storage_class="block",
         gib=7,
