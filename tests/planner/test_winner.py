@@ -116,9 +116,9 @@ def test_a_run_of_a_preset_is_not_in_the_file() -> None:
         written("config: {gpucluster:preset: mid}\n", RUN, VALUES)
 
 
-def listed(*ended: str) -> str:
+def listed(condition: str = "Succeeded") -> str:
     """As kubectl lists what has the name, in any namespace."""
-    return json.dumps({"kind": "List", "items": [experiment(*ended)]})
+    return json.dumps({"kind": "List", "items": [experiment(condition)]})
 
 
 def test_the_command_writes_the_file_and_shows_the_line(
