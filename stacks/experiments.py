@@ -15,8 +15,9 @@ from planner.teams import RUNS
 from planner.types import Plan
 from planner.workload_types import RunPlan
 from stacks.backups import back_up
+from stacks.namespaces import spaces
 from stacks.platform import Platform
-from stacks.services import Services, spaces
+from stacks.services import Services
 
 ACCOUNT, BACKUPS = "katib-backup", "backups/trials"
 """Of the copies of Katib's database, and their place in the stack's own bucket."""

@@ -2,40 +2,35 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import pulumi
 
 from catalogue import versions
 from catalogue.supply import Supply
-from components.gateway.sign_in import NAMESPACE as PEOPLE
-from components.kubeflow.katib_hooks import TAKES_EXPERIMENTS
 from components.kubeflow.pipelines import NAMESPACE as PIPELINES
 from components.layers import Scheduling
 from components.platform.charts import Chart, ChartArgs
 from components.platform.gang_admission import GangAdmission, GangAdmissionArgs
 from components.platform.hyper_nodes import HyperNodes, HyperNodesArgs
 from components.platform.metrics_server import metrics_server_values
-from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
+from components.platform.namespaces import Namespaces, NamespacesArgs
 from components.platform.network_rules import NetworkRules, NetworkRulesArgs
 from components.platform.pinned_memory import PinnedMemory
-from components.platform.priorities import PRIORITIES, Priorities
+from components.platform.priorities import Priorities
 from components.platform.queues import Queues, QueuesArgs, QueueSpec
 from components.platform.sandbox import Sandbox
-from components.platform.team_rights import QUEUE_KEY, TEAM_KEY
 from components.platform.training_operator import TrainingOperator, TrainingOperatorArgs
 from components.platform.volcano import volcano_values
 from components.platform.volumes_end import VolumesEnd, VolumesEndArgs, volumes_end_files
 from components.storage.claims import ClaimSpec
-from components.tracking.mlflow import NAMESPACE as TRACKER
-from planner.teams import RUNS, trials_of
+from planner.teams import RUNS
 from planner.types import Plan
 from stacks import devices
 from stacks.certificates import deploy_certificates
 from stacks.charts import chart_source
-from stacks.gpu_pools import GpuPool
-from stacks.network import CERTIFICATES, GATEWAY, OUTSIDE, SIGNATURES, mail_ports, network_rules
+from stacks.namespaces import copying, namespace_specs, spaces, trials_of_teams
+from stacks.network import mail_ports, network_rules
 from stacks.outside import Outside, deploy_outside
 from stacks.platform import Platform
 from stacks.signatures import checked
@@ -63,108 +58,11 @@ class Services:
     certificates: pulumi.Resource | None
 
 
-class Trials(NamedTuple):
-    """The namespace of a team's trials, the GPUs that they hold at most, and its labels."""
-
-    name: str
-    gpus: int
-    labels: Mapping[str, str]
-
-
-def namespace_specs(
-    pools: Sequence[GpuPool],
-    *,
-    gateway: bool = False,
-    tracker: bool = False,
-    outside: bool = False,
-    pipelines: bool = False,
-    people: bool = False,
-    signatures: bool = False,
-    experiments: bool = False,
-    trials: Sequence[Trials] = (),
-) -> list[NamespaceSpec]:
-    """The namespaces. Of what the baseline level forbids, training pods get what the fabric's devices ask for, and no
-    more (NW03); operands of the GPU Operator mount the host. Neither side's pods may carry the other's priority, and
-    inference has the GPUs of its pools and no more (A08). Among gangs the queues share, and priority decides: a quota
-    would end preemption (M04).
-    """
-    fabric_asks = any(pool.network.capabilities for pool in pools if pool.role == "training")
-    no_gpus = dict.fromkeys(PRIORITIES, 0)
-    serving = sum(pool.count * pool.devices for pool in pools if pool.role == "inference")
-
-    training = NamespaceSpec(
-        name=RUNS,
-        pod_security="privileged" if fabric_asks else "baseline",
-        pins_memory=fabric_asks,
-        gpus={"inference": 0},
-        limits=True,
-        labels=TAKES_EXPERIMENTS if experiments else {},
-    )
-    return [
-        training,
-        *(
-            replace(training, name=name, gpus={**no_gpus, "experiments": gpus}, labels={**TAKES_EXPERIMENTS, **labels})
-            for name, gpus, labels in trials
-        ),
-        NamespaceSpec(
-            name="inference",
-            pod_security="baseline",
-            gpus={"inference": serving, "training": 0, "experiments": 0},
-            limits=True,
-        ),
-        NamespaceSpec(name="gpu-operator", pod_security="privileged"),
-        NamespaceSpec(name="volcano-system", pod_security="baseline"),
-        NamespaceSpec(name="kubeflow", pod_security="baseline"),
-        # Exporter and log collector of a node look into it: its network, processes and directories.
-        NamespaceSpec(name="monitoring", pod_security="privileged"),
-        *([NamespaceSpec(name=GATEWAY, pod_security="baseline")] if gateway else []),
-        *([NamespaceSpec(name=CERTIFICATES, pod_security="baseline")] if gateway or experiments else []),
-        *([NamespaceSpec(name=TRACKER, pod_security="baseline")] if tracker else []),
-        *([NamespaceSpec(name=PEOPLE, pod_security="restricted", gpus=no_gpus)] if people else []),
-        *([NamespaceSpec(name=OUTSIDE, pod_security="baseline")] if outside else []),
-        *([NamespaceSpec(name=SIGNATURES, pod_security="baseline")] if signatures else []),
-        # Steps write where runs do, as whoever their image says, and have no GPUs.
-        *([NamespaceSpec(name=PIPELINES, pod_security="baseline", gpus=no_gpus)] if pipelines else []),
-    ]
-
-
-def spaces(plan: Plan) -> list[str]:
-    """Namespaces that may have trials: that of runs, and those of teams' experiments."""
-    teams = {each.namespace for each in plan.experiments.values()} - {RUNS}
-    return [RUNS, *sorted(teams)] if plan.experiments else []
-
-
-def _of_teams(plan: Plan) -> list[Trials]:
-    """The namespaces of teams' trials, whose share is taken off the quota of the team's own."""
-    return [
-        Trials(trials_of(team.name), plan.trial_gpus(team.name), {TEAM_KEY: team.name, QUEUE_KEY: team.queue})
-        for team in plan.teams
-        if trials_of(team.name) in spaces(plan)
-    ]
-
-
-def _with_copies(plan: Plan) -> tuple[str, ...]:
-    """Namespaces whose pods copy from and to the object store. Katib's database is in Kubeflow's."""
-    copied = plan.trial_database is not None and plan.trial_database.backup_hours is not None
-    trials = [each.name for each in _of_teams(plan)]
-    return (RUNS, *trials, "inference", TRACKER, PIPELINES, *(("kubeflow",) if copied else ()))
-
-
 def deploy_services(plan: Plan, platform: Platform) -> Services:
     """Register the services; everything with pods comes after `platform.cluster.ready`."""
     kubernetes = platform.cluster.provider
     at_platform = pulumi.ResourceOptions(parent=platform.layer, providers=[kubernetes])
-    specs = namespace_specs(
-        list(platform.pools.values()),
-        gateway=plan.gateway is not None,
-        tracker=plan.tracking is not None and plan.tracking.mlflow is not None,
-        outside=plan.external_secrets is not None,
-        pipelines=plan.pipelines is not None,
-        people=plan.gateway is not None and plan.gateway.people is not None,
-        signatures=plan.signatures is not None,
-        experiments=bool(plan.experiments),
-        trials=_of_teams(plan),
-    )
+    specs, trials = namespace_specs(plan, list(platform.pools.values())), trials_of_teams(plan)
     if any(spec.pins_memory for spec in specs):
         PinnedMemory("pinned-memory", at_platform)
     namespaces = Namespaces(
@@ -175,7 +73,7 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
         ),
         at_platform,
     ).names
-    platform.objects.prepare({name: namespaces[name] for name in _with_copies(plan) if name in namespaces}, at_platform)
+    platform.objects.prepare({name: namespaces[name] for name in copying(plan) if name in namespaces}, at_platform)
     rules = network_rules(
         platform.connections,
         mail_ports(plan),
@@ -220,7 +118,7 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
             fetch_image=plan.supply.image(versions.WAIT_IMAGE),
             namespace=namespaces["kubeflow"],
             jobs=namespaces[RUNS],
-            more={each.name: namespaces[each.name] for each in _of_teams(plan)},
+            more={each: namespaces[each] for each in trials},
             scheduler=volcano,
             limited=any(pool.exclusive_cpus for pool in plan.pools.values()),
         ),
@@ -236,7 +134,7 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
         queues=Queues("queues", QueuesArgs(queues=queues, scheduler=volcano), at_scheduling).names,
         claims=platform.shared.claims(
             "claims",
-            _claims(namespaces, [each.name for each in _of_teams(plan)] + ([PIPELINES] if plan.pipelines else [])),
+            _claims(namespaces, [*trials, *([PIPELINES] if plan.pipelines else [])]),
         ),
         training_operator=operator.ready,
         monitors=monitors,

@@ -17,9 +17,10 @@ from planner.teams import RUNS
 from planner.types import Plan
 from planner.workload_types import RunPlan
 from stacks.backups import back_up
+from stacks.namespaces import spaces
 from stacks.outside import outside_of
 from stacks.platform import Platform
-from stacks.services import Services, spaces
+from stacks.services import Services
 
 ACCOUNT = "mlflow-backup"
 ARTIFACTS, BACKUPS = "tracking/artifacts", "tracking/backups"
