@@ -26,6 +26,7 @@ _SEEN: Sequence[Right] = (
     ("batch.volcano.sh", ("jobs",), LOOK),
     ("scheduling.volcano.sh", ("podgroups",), LOOK),
     ("networking.k8s.io", ("networkpolicies",), LOOK),
+    ("kubeflow.org", ("experiments", "suggestions", "trials", "pytorchjobs"), LOOK),
 )
 _RUN: Sequence[Right] = (
     ("", ("pods", "configmaps", "persistentvolumeclaims"), CHANGE),

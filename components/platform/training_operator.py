@@ -5,7 +5,8 @@ scheduling policy does nothing, and `--enable-scheme` keeps it from the kinds ot
 """
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import pulumi
 import pulumi_kubernetes as k8s
@@ -49,9 +50,12 @@ def crd_url(version: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingOperatorArgs(OperatorArgs):
-    """`limited`: every container of a worker is limited to what it requests."""
+    """`limited`: every container of a worker is limited to what it requests. It serves jobs of `more` namespaces, too,
+    by their names.
+    """
 
     limited: bool = False
+    more: Mapping[str, pulumi.Input[str]] = field(default_factory=dict)
 
 
 class TrainingOperator(Component):
@@ -74,6 +78,7 @@ class TrainingOperator(Component):
                 within={
                     "local": (args.namespace, namespace_rules(CERTIFICATE)),
                     "jobs": (args.jobs, jobs_rules()),
+                    **{f"jobs-{name}": (namespace, jobs_rules()) for name, namespace in args.more.items()},
                 },
             ),
             self.child(),
