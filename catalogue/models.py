@@ -1,7 +1,6 @@
 """Language models the runs and services can name, as their config.json and model card describe them.
 
-A test adds the parameters up from the architecture. Layers with a sliding or chunked window are rows like all others:
-their KV cache is counted in full.
+A test adds the parameters up from the architecture. Llama 4's layers with chunked attention are rows like all others.
 """
 
 from catalogue.model_types import Experts, Latent, Model
@@ -20,6 +19,8 @@ def _model(
     tied_embeddings: bool = False,
     latent: Latent | None = None,
     experts: Experts | None = None,
+    windowed_layers: int = 0,
+    window: int = 0,
 ) -> Model:
     """A row: `body` is (layers, hidden, ffn), `attention` is (heads, KV heads, head dimension)."""
     return Model(
@@ -37,6 +38,8 @@ def _model(
         tied_embeddings=tied_embeddings,
         latent=latent,
         experts=experts,
+        windowed_layers=windowed_layers,
+        window=window,
         source=f"{published}: config.json and model card",
     )
 
@@ -116,7 +119,8 @@ def _deepseek(name: str, published: str) -> Model:
 
 
 def _gpt_oss(name: str, parameters: int, layers: int, experts: int) -> Model:
-    """Published with experts in MXFP4: 4 bits, and a scale of 8 bits for each 32 values."""
+    """Published with experts in MXFP4: 4 bits, and a scale of 8 bits for each 32 values. Every second layer attends to
+    128 tokens (layer_types and sliding_window of config.json)."""
     return _model(
         name,
         f"openai/{name}",
@@ -126,6 +130,8 @@ def _gpt_oss(name: str, parameters: int, layers: int, experts: int) -> Model:
         vocab=201_088,
         context=131_072,
         experts=Experts(count=experts, active=4, ffn=2880, layers=layers, bytes_per_parameter=(4 + 8 / 32) / 8),
+        windowed_layers=layers // 2,
+        window=128,
     )
 
 

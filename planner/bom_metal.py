@@ -49,7 +49,7 @@ def plan_purchase(
     rows, room, lengths = catalogue.storage_servers, settings.facility, settings.fabric.cable_lengths_m
     order = RoomOrder(
         racks=len(facility.racks),
-        pdus=len(facility.racks) * room.feeds * room.circuits_per_rack,
+        pdus=room.power_strips(len(facility.racks)),
         batteries_kwh=room.ups.kwh if room.ups else 0,
         cooling=Cooling(room.cooling.kind),
         liquid_kw=facility.heat.liquid_kw,
@@ -211,8 +211,8 @@ def _room(room: RoomOrder, prices: Mapping[str, PurchasePrice]) -> Iterable[BomL
 
 
 def _management(network: NetworkPlan, prices: Mapping[str, PurchasePrice]) -> Iterable[BomLine]:
-    ports = network.design.node_cables
-    note = f"{ports} ports: each machine's own network and management controller, and each switch"
+    ports, up = network.design.node_cables, network.cables - network.design.node_cables
+    note = f"{ports} ports: each machine's own network and controller, each switch and power strip; {up} uplinks"
     count, each = network.design.switches, amount(prices.get("management switch"))
     yield bought(Part.MANAGEMENT, "management switch", count, each, note=note)
-    yield bought(Part.MANAGEMENT, "management cable", ports, amount(prices.get("management cable")))
+    yield bought(Part.MANAGEMENT, "management cable", network.cables, amount(prices.get("management cable")))

@@ -53,8 +53,8 @@ def test_bill_of_eight_systems_on_one_switch() -> None:
     shelf = {line.item: line.spares for line in bom.lines if line.spares}
     assert shelf["spare ConnectX-7 NDR"] == 2
     assert shelf["ndr multimode cable"] == 2
-    assert there["management switch"] == 1
-    assert there["management cable"] == 2 * (3 + 8 + 4 + 2) + 1 + 1
+    assert there["management switch"] == 2
+    assert there["management cable"] == 2 * (3 + 8 + 4 + 2) + 1 + 1 + there["rack PDU"] + 2 * 2
 
 
 def test_fabric_and_its_optics_are_a_good_part_of_the_bill() -> None:
