@@ -86,10 +86,7 @@ def metal_draft(settings: MetalSettings, shipped: Catalogue, now: datetime) -> M
 
 
 def _room(
-    settings: MetalSettings,
-    catalogue: Catalogue,
-    pools: Mapping[str, MetalPoolPlan],
-    fabric: FabricPlan | None,
+    settings: MetalSettings, catalogue: Catalogue, pools: Mapping[str, MetalPoolPlan], fabric: FabricPlan | None
 ) -> tuple[tuple[NetworkPlan, ...], FacilityPlan]:
     """Networks and racks: racks' power strips have ports on switches, which may take a further rack of the room."""
     room, strips = settings.facility, -1

@@ -43,9 +43,8 @@ class Joined:
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkPlan:
-    """A network as it is bought: its switches and what is joined to them. `ports_per_cage` is a switch's; `uplinks`
-    lead from each of its switches to the site's own network.
-    """
+    """A network as it is bought: its switches and what is joined to them. `ports_per_cage` is a switch's; each leaf has
+    `uplinks` to the site's own network."""
 
     kind: Literal["storage", "management"]
     switch: Switch

@@ -29,7 +29,6 @@ class Span(StrEnum):
 
 
 SITE_NETWORK = "site-network"
-"""What uplinks lead to in the list of cables."""
 
 
 class Link(NamedTuple):

@@ -40,8 +40,7 @@ def layout_covers_gpus(_: Draft, seen: Seen) -> Iterable[Observation]:
     said = seen.run.parallelism.data
 
     def fits(data: int) -> bool:
-        at_hand = replace(layout, data=data)
-        return training_memory(seen.training.job, seen.model, at_hand, seen.gpu.driver_gb).fits
+        return training_memory(seen.training.job, seen.model, replace(layout, data=data), seen.gpu.driver_gb).fits
 
     sizes = ((nodes, nodes * per_node) for nodes in range(1 if said else seen.run.nodes, 4097))
     nodes = next((nodes for nodes, have in sizes if (have == layout.world if said else have % replica == 0)), None)

@@ -10,7 +10,7 @@ from planner.findings import Observation
 from planner.placement import placed
 from planner.pool_types import PoolPlan
 from planner.rules.known import or_own_row, services, triton, workloads
-from planner.serving.memory import Quantization, ServingMemory
+from planner.serving.memory import Quantization
 from planner.serving.plan import device_gb, replica_memory
 from planner.training.job import tensor_degrees
 from planner.wording import one_of
@@ -115,11 +115,8 @@ def _what_fits(model: Model, service: Service, plan: ServicePlan, pool: PoolPlan
     length = service.max_model_len
     most = 1 if pool.mig or pool.time_slices > 1 else pool.gpus_per_node
 
-    def memory(**changes: object) -> ServingMemory:
-        return replica_memory(service.model_copy(update=changes), pool, model)[0]
-
     def holds(**changes: object) -> bool:
-        return memory(**changes).sequences(length) > 0
+        return replica_memory(service.model_copy(update=changes), pool, model)[0].sequences(length) > 0
 
     fixes = []
     size = next((each for each in tensor_degrees(model, most) if holds(tensor_parallel=each)), None)
@@ -133,7 +130,7 @@ def _what_fits(model: Model, service: Service, plan: ServicePlan, pool: PoolPlan
         fixes.append(f"set maxNumSeqs to {_FEWER_REQUESTS}")
     if plan.max_loras > 1 and holds(max_loras=1):
         fixes.append(f"lower maxLoras, {plan.max_loras} now")
-    if (longest := memory().longest()) >= _SHORTEST_LENGTH:
+    if (longest := replica_memory(service, pool, model)[0].longest()) >= _SHORTEST_LENGTH:
         fixes.append(f"lower maxModelLen to {longest}")
     return " or ".join(fixes) if fixes else f"take GPUs with more memory for pool {pool.name}, or a smaller model"
 

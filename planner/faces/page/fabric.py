@@ -38,10 +38,8 @@ class Cell:
 def fabric_drawing(
     design: FabricDesign, *before: Child, name: str = "Compute fabric", kind: str = "fabric", uplinks: int = 0
 ) -> Markup:
-    """One plane of the fabric as it is bought, `before` first. Cables between the same two boxes are one line.
-
-    `uplinks` lead from each leaf to the site's own network.
-    """
+    """One plane of the fabric as it is bought, `before` first, each leaf with `uplinks` to the site's own network.
+    Cables between the same two boxes are one line."""
     rows = [*([[("site network", (SITE_NETWORK,))]] if uplinks else []), *_rows(design)]
     height = _ROW * (len(rows) - 1) + 2 * _BOX
     cells = [cell for index, row in enumerate(rows) for cell in _placed(row, index)]
