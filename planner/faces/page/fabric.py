@@ -40,7 +40,7 @@ def fabric_drawing(
 ) -> Markup:
     """One plane of the fabric as it is bought, `before` first, each leaf with `uplinks` to the site's own network.
     Cables between the same two boxes are one line."""
-    rows = [*([[("site network", (SITE_NETWORK,))]] if uplinks else []), *_rows(design)]
+    rows = [_boxes("site network", (SITE_NETWORK,) * bool(uplinks), 1), *_rows(design)][not uplinks :]
     height = _ROW * (len(rows) - 1) + 2 * _BOX
     cells = [cell for index, row in enumerate(rows) for cell in _placed(row, index)]
     planes = f", one of {design.planes} equal planes" if design.planes > 1 else ""
