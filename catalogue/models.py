@@ -1,7 +1,7 @@
 """Language models the runs and services can name, as their config.json and model card describe them.
 
-A test adds the parameters up from the architecture. Layers with a sliding or chunked window are rows like all others:
-their KV cache is counted in full. Of Llama 4 the vision tower is included in the parameters. DeepSeek-V3 and R1 are
+A test adds the parameters up from the architecture. Every second layer of gpt-oss attends to 128 tokens (layer_types
+and sliding_window of config.json); Llama 4's layers with chunked attention are rows like all others. Of Llama 4 the vision tower is included in the parameters. DeepSeek-V3 and R1 are
 without the module that predicts further tokens.
 """
 
@@ -136,9 +136,9 @@ _ROWS = (
     *_models(
         "openai",
         """
-        name         published    parameters   layers hidden ffn  heads kv_heads head_dim vocab  context
-        gpt-oss-20b  gpt-oss-20b  20914757184  24     2880   2880 64    8        64       201088 131072
-        gpt-oss-120b gpt-oss-120b 116829156672 36     2880   2880 64    8        64       201088 131072
+        name         published    parameters   layers windowed_layers window hidden ffn  heads kv_heads head_dim vocab  context
+        gpt-oss-20b  gpt-oss-20b  20914757184  24     12              128    2880   2880 64    8        64       201088 131072
+        gpt-oss-120b gpt-oss-120b 116829156672 36     18              128    2880   2880 64    8        64       201088 131072
         """,
         {
             "gpt-oss-20b": {"experts": Experts(count=32, active=4, ffn=2880, layers=24, bytes_per_parameter=_MXFP4)},

@@ -54,7 +54,9 @@ class CoolingSection(Section):
 
 
 class Facility(Section):
-    """The room's limits. `feeds` are independent supplies of each rack, `circuits_per_rack` those of one feed."""
+    """The room's limits. `feeds` are independent supplies of each rack, `circuits_per_rack` those of one feed, each of
+    which has a power strip.
+    """
 
     racks: Racks
     circuit: Circuit
@@ -68,3 +70,7 @@ class Facility(Section):
     cooling: CoolingSection
     usd_per_kwh: Annotated[float, Field(gt=0, le=10)]
     margin: Annotated[float, Field(ge=0, le=1, description="share of power and cooling kept in reserve")] = 0.1
+
+    def power_strips(self, racks: int) -> int:
+        """Those of so many racks."""
+        return racks * self.feeds * self.circuits_per_rack
