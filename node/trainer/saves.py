@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import os
 import re
 import shutil
@@ -19,6 +18,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pumping import hash_of, synced
+
 SUMS = "SHA256SUMS"
 KEEP = "KEEP"
 """An empty file of this name in a save, or of one that begins so, keeps it from being pruned."""
@@ -26,7 +27,6 @@ KEEP = "KEEP"
 _NAME = re.compile(r"(?:step|global_step|iter|checkpoint)[-_]?(\d+)")
 """This trainer's own name, DeepSpeed's, Megatron-LM's, and Hugging Face's; scripts on PyTorch take one of them."""
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
-_CHUNK = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -68,15 +68,6 @@ def forget_asides(root: Path) -> None:
             _remove(each)
 
 
-def hash_of(path: Path) -> str:
-    """SHA-256 of a file, in hex."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
-
-
 def wrote(place: Path, part: int, names: Iterable[str], known: Mapping[str, str] | None = None) -> None:
     """Says that a writer is done with its files, which are on the disk then. Names are relative to `place`.
 
@@ -84,7 +75,7 @@ def wrote(place: Path, part: int, names: Iterable[str], known: Mapping[str, str]
     """
     lines = []
     for name in sorted(names):
-        _sync(place / name)
+        synced(place / name)
         lines.append(f"{(known or {}).get(name) or hash_of(place / name)}  {name}\n")
     write(place / f".part-{part}", "".join(lines), place)
 
@@ -106,7 +97,7 @@ def finish(root: Path, step: int | str, parts: int, *, replace: bool = True) -> 
         _rename(place, target, replace=replace)
     except FileNotFoundError:
         return target if check(target, hashes=False).state == "whole" else None
-    _sync(root)
+    synced(root)
     return target
 
 
@@ -247,13 +238,4 @@ def write(path: Path, text: str, beside: Path) -> None:
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
-    _sync(path.parent)
-
-
-def _sync(path: Path) -> None:
-    """What was written there is on the disk, names of a directory too."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    synced(path.parent)

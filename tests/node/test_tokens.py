@@ -25,7 +25,7 @@ class Numbers(list[Any]):
         return self
 
     def max(self) -> int:
-        return max(max(row) for row in self)
+        return int(max(max(row) for row in self))
 
 
 def from_file(path: str, *, shared: bool, size: int, dtype: str) -> Numbers:
