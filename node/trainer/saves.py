@@ -8,17 +8,16 @@ whoever finds all parts there. Nothing here needs more than Python 3.10: it runs
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pumping import hash_of, synced
+from pumping import hash_of, removed, synced
 
 SUMS = "SHA256SUMS"
 KEEP = "KEEP"
@@ -56,7 +55,7 @@ def aside(root: Path, step: int | str) -> Path:
 def begin(root: Path, step: int) -> Path:
     """An empty directory for the files of all parts, made once. What an earlier attempt left there is gone."""
     place = aside(root, step)
-    _remove(place)
+    removed(place)
     place.mkdir(parents=True)
     return place
 
@@ -65,7 +64,7 @@ def forget_asides(root: Path) -> None:
     """Removes all that is on its way."""
     for each in root.glob(".*"):
         if step_of(each.with_name(each.name.removeprefix("."))) is not None:
-            _remove(each)
+            removed(each)
 
 
 def wrote(place: Path, part: int, names: Iterable[str], known: Mapping[str, str] | None = None) -> None:
@@ -128,9 +127,9 @@ def _rename(place: Path, target: Path, *, replace: bool) -> None:
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
             raise
         if not replace and check(target, hashes=False).state == "whole":
-            _remove(place)
+            removed(place)
             return
-        _remove(target)
+        removed(target)
         place.rename(target)
 
 
@@ -192,36 +191,16 @@ def prune(root: Path, keep: int) -> list[Path]:
     whole, gone = 0, []
     for path in saves_in(root):
         if whole >= keep and not any(path.glob(f"{KEEP}*")):
-            _remove(path)
+            removed(path)
             gone.append(path)
         elif check(path, hashes=False).state == "whole":
             whole += 1
-    for left in _leftovers(root):
-        _remove(left)
-    return gone
-
-
-def _leftovers(root: Path) -> Iterator[Path]:
-    """What a removal, or a file that was cut short, left."""
-    with contextlib.suppress(FileNotFoundError):
-        yield from (each for each in root.iterdir() if each.name.startswith(".gone-"))
-
-
-def _remove(path: Path) -> None:
-    """In two steps: a save that is half removed has another name, and is never resumed from."""
-    if path.name.startswith(".gone-"):
-        if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
+    for left in root.glob(".gone-*"):
+        if left.is_dir():
+            shutil.rmtree(left, ignore_errors=True)
         else:
-            path.unlink(missing_ok=True)
-        return
-    going = path.with_name(f".gone-{os.getpid()}-{path.name.lstrip('.')}")
-    shutil.rmtree(going, ignore_errors=True)
-    try:
-        path.rename(going)
-    except FileNotFoundError:
-        return
-    shutil.rmtree(going, ignore_errors=True)
+            left.unlink(missing_ok=True)
+    return gone
 
 
 def write(path: Path, text: str, beside: Path) -> None:
