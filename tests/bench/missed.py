@@ -56,8 +56,8 @@ def beside() -> dict[str, str]:
             f"made in every `up`. Of safety alone are {more} "
             f"({', '.join(f'{many} {kind}' for kind, many in found.most_common())}; `python -m tests.bench.missed` "
             f"counts them), {(BEFORE + more) / BEFORE:.2f} times by themselves, where 1.1 times is 17 more: a "
-            "namespace that denies by default takes a policy for each thing that it lets through. What the review added to "
-            "the command itself, policies before and a comparison after, takes 4 % (the row of the checks)."
+            "namespace that denies by default takes a policy for each thing that it lets through. What the review "
+            "added to the command itself, policies before and a comparison after, takes 4 % (the row of the checks)."
         ),
     }
 
