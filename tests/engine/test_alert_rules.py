@@ -60,7 +60,7 @@ def test_an_alert_reaches_whom_it_concerns_and_what_a_cause_does_is_kept_quiet_x
     url = f"{places.LOOPBACK}:{places.free_port()}"
 
     def amtool(*words: str) -> str:
-        argv = [built["amtool"], f"--alertmanager.url=http://{url}", *words]
+        argv: list[str | Path] = [built["amtool"], f"--alertmanager.url=http://{url}", *words]
         return subprocess.run(argv, check=True, capture_output=True, text=True, timeout=60).stdout
 
     assert "SUCCESS" in amtool("check-config", str(file))
@@ -70,8 +70,8 @@ def test_an_alert_reaches_whom_it_concerns_and_what_a_cause_does_is_kept_quiet_x
     }
     assert reached == {"critical": "on-call,team", "warning": "team", "info": "nobody", "none": "nobody"}
     flags = [f"--config.file={file}", f"--storage.path={tmp_path}", f"--web.listen-address={url}"]
-    argv = [built["alertmanager"], *flags, "--cluster.listen-address="]
-    process = Process("alertmanager", argv, {}, log=tmp_path / "log", cwd=tmp_path)
+    started: list[str | Path] = [built["alertmanager"], *flags, "--cluster.listen-address="]
+    process = Process("alertmanager", started, {}, log=tmp_path / "log", cwd=tmp_path)
     process.start()
     try:
         until(lambda: "listening" in (tmp_path / "log").read_text().lower(), 30, "Alertmanager listens")
