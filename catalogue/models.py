@@ -1,8 +1,8 @@
 """Language models the runs and services can name, as their config.json and model card describe them.
 
 A test adds the parameters up from the architecture. Every second layer of gpt-oss attends to 128 tokens (layer_types
-and sliding_window of config.json); Llama 4's layers with chunked attention are rows like all others. Of Llama 4 the vision tower is included in the parameters. DeepSeek-V3 and R1 are
-without the module that predicts further tokens.
+and sliding_window of config.json); Llama 4's layers with chunked attention are rows like all others. Of Llama 4 the
+vision tower is included in the parameters. DeepSeek-V3 and R1 are without the module that predicts further tokens.
 """
 
 from collections.abc import Mapping
@@ -136,14 +136,16 @@ _ROWS = (
     *_models(
         "openai",
         """
-        name         published    parameters   layers windowed_layers window hidden ffn  heads kv_heads head_dim vocab  context
-        gpt-oss-20b  gpt-oss-20b  20914757184  24     12              128    2880   2880 64    8        64       201088 131072
-        gpt-oss-120b gpt-oss-120b 116829156672 36     18              128    2880   2880 64    8        64       201088 131072
+        name         published    parameters   layers windowed_layers hidden ffn  heads kv_heads head_dim vocab
+        gpt-oss-20b  gpt-oss-20b  20914757184  24     12              2880   2880 64    8        64       201088
+        gpt-oss-120b gpt-oss-120b 116829156672 36     18              2880   2880 64    8        64       201088
         """,
         {
             "gpt-oss-20b": {"experts": Experts(count=32, active=4, ffn=2880, layers=24, bytes_per_parameter=_MXFP4)},
             "gpt-oss-120b": {"experts": Experts(count=128, active=4, ffn=2880, layers=36, bytes_per_parameter=_MXFP4)},
         },
+        window=128,
+        context=131_072,
     ),
 )
 

@@ -181,7 +181,7 @@ def _money(plan: References) -> tuple[Panel, ...]:
     return (
         Panel(
             title="Tokens per dollar",
-            description="Low at night is idle replicas: lower minReplicas, or scale to zero.",
+            description="Low at night is idle replicas: lower minReplicas.",
             unit=Unit.TOKENS_PER_USD,
             queries=[
                 Query(

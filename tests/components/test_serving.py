@@ -53,13 +53,6 @@ def test_it_scales_on_metrics_of_its_pods_in05() -> None:
     assert [each["pods"]["target"] for each in scaled["metrics"]] == averages
 
 
-@pytest.mark.parametrize(("way", "seconds"), [("scaleUp", 120), ("scaleDown", 300)])
-def test_one_replica_comes_or_goes_after_as_long_a_look_q08(way: str, seconds: int) -> None:
-    rules = service().one("sample-autoscaler").inputs["spec"]["behavior"][way]
-    assert rules["stabilizationWindowSeconds"] == seconds
-    assert rules["policies"] == [{"type": "Pods", "value": 1, "periodSeconds": seconds}]
-
-
 @pytest.mark.parametrize("spread", [False, True])
 def test_a_replica_is_drawn_to_the_nodes_with_most_gpus_taken_q09(spread: bool) -> None:
     """IN10: a pod of a GPUs and one of b draw each other by a x b, so that a node counts by the GPUs taken on it."""
