@@ -31,6 +31,7 @@ from tests.bench import copies, flat, gang, hosts, missed, passing, racks
 from tests.bench.yardstick import USUAL, counting_seconds
 from tests.graph.stackfiles import graph_of
 from tests.planner.stacks import planned
+from tests.presets.stacks import LARGE
 
 ROOT = Path(__file__).resolve().parents[2]
 REPORT = ROOT / "docs" / "benchmarks.md"
@@ -71,8 +72,8 @@ def growth() -> Figure:
     """CPU of the program for 256 nodes over that for eight of the same stack file."""
     with tempfile.TemporaryDirectory(prefix="gpucluster-bench-") as scratch:
         eight = Path(scratch) / "eight.yaml"
-        eight.write_text(re.sub(r"\b256\b", "8", gang.LARGE.read_text()))
-        runs = [(_alone(str(gang.LARGE)), _alone(str(eight))) for _ in range(ROUNDS)]
+        eight.write_text(re.sub(r"\b256\b", "8", LARGE.read_text()))
+        runs = [(_alone(str(LARGE)), _alone(str(eight))) for _ in range(ROUNDS)]
     large, small = (min(each) for each in zip(*runs, strict=True))
     how = f"{large:.2f} s of CPU against {small:.2f} s, smallest of {ROUNDS} alternating runs; same resources"
     return Figure("preview of 256 nodes over that of 8", large / small, 1.05, "", how)

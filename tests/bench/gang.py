@@ -22,8 +22,8 @@ from rehearsal.command.session import Session, kubeconfigs
 from rehearsal.kube.client import Kube
 from rehearsal.toolchain import ensure
 from tests.presets.rehearsing import Rehearsed, rehearsed
+from tests.presets.stacks import LARGE
 
-LARGE = Path(__file__).resolve().parents[1] / "settings" / "corpus" / "good" / "two-thousand-gpus.yaml"
 JOB, WHERE = ("kubeflow.org/v1", "PyTorchJob"), "training"
 SECONDS = 600.0
 

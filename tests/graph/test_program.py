@@ -15,6 +15,8 @@ from policy.rule import Rule, violations
 from rehearsal.plugins.aws.table import ROWS
 from tests.graph import stackfiles
 from tests.graph.stackfiles import ROOT, SHIPPED, every_shipped, graph_of, stack_config, stack_names
+from tests.presets import stacks
+from tests.presets.stacks import LARGE
 
 GOLDEN = Path(__file__).with_name("golden")
 
@@ -122,22 +124,17 @@ def test_nothing_is_shown_but_waived_findings(stack: str) -> None:
 
 def test_resources_do_not_grow_with_nodes() -> None:
     """A stack of 2,048 GPUs, and the same with eight nodes instead of 256."""
-    large = (ROOT / "tests/settings/corpus/good/two-thousand-gpus.yaml").read_text()
+    large = LARGE.read_text()
     texts = (large, re.sub(r"\b256\b", "8", large))
     graphs = [stackfiles.run_program(yaml.safe_load(each)["config"], stack="large") for each in texts]
     assert set(graphs[0].resources) == set(graphs[1].resources)
 
 
-def _two_thousand() -> dict[str, Any]:
-    config: dict[str, Any] = yaml.safe_load((ROOT / "tests/settings/corpus/good/two-thousand-gpus.yaml").read_text())
-    config["config"]["gpucluster:training"]["runs"][0]["nodes"] = 8
-    return dict(config["config"])
-
-
-def _prod() -> dict[str, Any]:
-    """As it is shipped, with a budget that the larger one is within."""
-    config = stack_config("prod")
-    return {**config, "gpucluster:budget": {**config["gpucluster:budget"], "maxHourlyUsd": 20_000, "maxGpus": 2056}}
+def _run_on_eight(text: str) -> dict[str, Any]:
+    """The configuration of a large stack whose run stays small."""
+    config: dict[str, Any] = yaml.safe_load(text)["config"]
+    config["gpucluster:training"]["runs"][0]["nodes"] = 8
+    return config
 
 
 COUNTING = {
@@ -161,7 +158,10 @@ power, and Prometheus has room for their series.
 
 @pytest.mark.parametrize(
     ("config", "counting"),
-    [(_two_thousand(), COUNTING), (_prod(), COUNTING | COUNTING_IN_PROD)],
+    [
+        (_run_on_eight(LARGE.read_text()), COUNTING),
+        (_run_on_eight(stacks.text("prod", stacks.LARGE_PROD)), COUNTING | COUNTING_IN_PROD),
+    ],
     ids=["two-thousand", "prod"],
 )
 def test_nodes_from_8_to_256_change_what_counts_them_alone(

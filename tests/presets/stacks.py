@@ -5,11 +5,13 @@ from typing import Any
 
 import yaml
 
+from planner.faces.assignments import assigned, assignments
 from planner.metal_types import MetalPlan
 from planner.plan import plan
 from settings.load import from_sections
 from settings.presets import merged, preset, preset_names
 from tests.graph.stackfiles import ROOT, SHIPPED
+from tests.planner.stacks import sections as shipped_sections
 from tests.planner.stacks import sections_in
 from tests.stacks.test_metal_presets import LIFECYCLE, inventory
 
@@ -18,16 +20,24 @@ IMAGE = "registry.example.com/ml/trainer"
 BESIDE = "the run on 24 of the 32 machines, four trials one after the other on the 8 beside it"
 CHANGED = dict.fromkeys(("h200-32n", "h200-32n-cloud"), BESIDE)
 """What is rehearsed otherwise than it is shipped: there the run takes every machine, and trials wait until it ends."""
+LARGE = ROOT / "tests/settings/corpus/good/two-thousand-gpus.yaml"
+"""256 nodes of p5.48xlarge without gates, checkpoints and monitoring."""
+NODES_OF_PROD = "pools[1].count=256 training.runs[0].nodes=256"
+LARGE_PROD = f"{NODES_OF_PROD} budget.maxHourlyUsd=20000 budget.maxGpus=2056"
+"""prod with as many, and the budget without which the planner refuses them. Its subnets, file system, gates and
+monitoring hold them as they are shipped.
+"""
 _BAYS = [f"/dev/disk/by-path/pci-0000:{number:02x}:00.0-nvme-1" for number in range(0x81, 0x81 + 24)]
 _SYSTEM = "/dev/disk/by-path/pci-0000:64:00.0-nvme-1"
 _RAILS = [f"0000:{bus}:00.0" for bus in ("18", "40", "4f", "5e", "9a", "c0", "ce", "dc")]
 
 
-def text(name: str) -> str:
-    """The stack file of that stack, or a stack file that builds on that preset."""
-    if name in SHIPPED:
+def text(name: str, changes: str = "") -> str:
+    """The stack file of that stack, or one that builds on that preset; with changes as SET has them."""
+    if name in SHIPPED and not changes:
         return (ROOT / f"Pulumi.{name}.yaml").read_text(encoding="utf-8")
-    sections = merged(_own(name), _changed(name))
+    shipped = shipped_sections(name) if name in SHIPPED else merged(_own(name), _changed(name))
+    sections = assigned(shipped, assignments([changes]))
     config = {"pulumi:disable-default-providers": ["*"]} | {f"gpucluster:{key}": each for key, each in sections.items()}
     return yaml.safe_dump({"config": config}, sort_keys=False)
 

@@ -9,8 +9,11 @@ from settings.presets import preset_names
 from tests.graph.stackfiles import run_program
 from tests.presets import stacks
 
+LARGE_PROD = pytest.param("prod", stacks.LARGE_PROD, id="prod of 2,048 GPUs")
 
-@pytest.mark.parametrize("name", preset_names())
-def test_a_preset_keeps_every_rule(name: str) -> None:
-    graph = run_program(yaml.safe_load(stacks.text(name))["config"], stack=name)
+
+@pytest.mark.parametrize(("name", "changes"), [*((name, "") for name in preset_names()), LARGE_PROD])
+def test_a_preset_keeps_every_rule(name: str, changes: str) -> None:
+    """And prod with 256 nodes, as it is rehearsed."""
+    graph = run_program(yaml.safe_load(stacks.text(name, changes))["config"], stack=name)
     assert [str(each) for each in violations(graph, RULES)] == []

@@ -4,10 +4,12 @@ import time
 from dataclasses import replace
 
 import pytest
+import yaml
 
 from planner.plan import plan
 from settings.load import from_sections
 from settings.presets import preset
+from tests.planner.stacks import plan_of, rules
 from tests.presets import __main__, rehearsing, stacks, table
 from tests.presets.rehearsing import RehearsalError, Rehearsed
 
@@ -69,3 +71,15 @@ def test_what_is_rehearsed_has_no_error_and_as_many_machines_as_are_shipped(name
     if (built_on := sections.get("preset")) is not None:
         counts = {each["name"]: each["count"] for each in preset(str(built_on))["pools"]}
         assert {name: pool.count for name, pool in found.pools.items()} == counts
+
+
+def test_prod_of_256_nodes_needs_a_larger_budget_and_quotas_that_are_asked_for_and_nothing_else() -> None:
+    """Its subnets, Lustre, gates, system nodes and monitoring hold 2,048 GPUs as they are shipped."""
+    asked, rehearsed = (
+        plan_of(yaml.safe_load(stacks.text("prod", changes))["config"])
+        for changes in (stacks.NODES_OF_PROD, stacks.LARGE_PROD)
+    )
+    assert [each.rule for each in asked.errors] == ["budget", "gpu-ceiling"]
+    assert list(rehearsed.errors) == []
+    assert sorted({*rules(asked)} - {"budget", "gpu-ceiling"}) == sorted({*rules(rehearsed)})
+    assert sorted(rules(rehearsed)) == ["month-above-alerts", "quota-above-default", "quota-above-default"]

@@ -1,12 +1,14 @@
 """What watches the cluster, on every platform (X01-X06, X09, U02)."""
 
 import json
+import re
 from copy import deepcopy
 from typing import Any
 
 import pytest
 
 from components.aws.efa_counters import SCRIPT
+from components.aws.user_data import LUSTRE_EFA
 from tests.graph.stackfiles import refusal, run_program, stack_config
 from tests.stacks import fake_platform as fake
 from tests.stacks.platforms import Deployed, deployed
@@ -190,6 +192,14 @@ def test_what_the_node_exporter_does_not_read_is_read_beside_it_x04() -> None:
     assert other["sidecars"][0]["image"] == fake.COUNTERS.image
     assert "--collector.textfile.directory=/run/prometheus" in aws["extraArgs"]
     assert aws["sidecarVolumeMount"][0]["mountPath"] == "/run/prometheus"
+
+
+def test_a_node_whose_lustre_stayed_on_tcp_is_told_of() -> None:
+    """Its unit has failed; nothing else of the node has."""
+    (shown,) = (
+        each for each in values(deployed("prod"))["prometheus-node-exporter"]["extraArgs"] if "unit-inc" in each
+    )
+    assert re.fullmatch(shown.partition("=")[2], f"{LUSTRE_EFA}.service")
 
 
 def test_without_efa_no_node_counts_it() -> None:
