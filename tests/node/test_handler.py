@@ -166,6 +166,14 @@ def test_a_block_is_filled_and_signalled_by_its_own_reservation() -> None:
     keep(account, replace(TASK, blocks=(block,)), start + timedelta(hours=47, minutes=16))
     (change,) = [request for name, request in account.calls if name == "eks update_nodegroup_config"]
     assert change["taints"] == {"addOrUpdateTaints": [SIGNAL]}
+    account.groups["training-1"]["taints"] = [SIGNAL]
+    account.calls.clear()
+    keep(account, replace(TASK, blocks=(block,)), start + timedelta(hours=47, minutes=17))
+    assert account.calls == [], "it has the signal, and people were told"
+    extended["EndDate"] = start + timedelta(days=3)
+    keep(account, replace(TASK, blocks=(block,)), start + timedelta(hours=47, minutes=18))
+    (change,) = [request for name, request in account.calls if name == "eks update_nodegroup_config"]
+    assert (change["nodegroupName"], change["taints"]) == ("training-1", {"removeTaints": [SIGNAL]})
 
 
 @pytest.mark.parametrize("status", ["ACTIVE", "DEGRADED"])

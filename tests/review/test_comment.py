@@ -8,6 +8,7 @@ import pytest
 
 from review.comment import comment
 from review.compared import Compared
+from review.diff import is_noise
 from review.post import LIMIT, MARKER
 from review.preview import Preview
 from tests.review.stacks import compared, preview, stepped, told, urn
@@ -145,6 +146,32 @@ def test_four_hundred_changed_resources(tmp_path: Path, accept: bool) -> None:
     same_as_golden("four-hundred", text, accept)
 
 
+@pytest.mark.parametrize(
+    ("path", "value", "noise"),
+    [
+        ("metadata.labels.app", "x", True),
+        ('metadata.annotations["a/b"]', "x", True),
+        ("tags.day", "1", True),
+        ("tagsAll.day", "1", True),
+        ("spec.selector.matchLabels.app", "x", True),
+        ("urn", "x", True),
+        ("provider", "x", True),
+        ("__defaults[0]", "x", True),
+        ("policy", "x", True),
+        ("assumeRolePolicy", "x", True),
+        ("inlinePolicies[0].policy", "x", True),
+        ("inlinePolicy", "x", True),
+        ("target", "urn:pulumi:prod::gpucluster::aws:ec2/vpc:Vpc::network", True),
+        ("document", ' {"Statement": []}', True),
+        ("document", '{"statement": []}', False),
+        ("spec.replicas", 3, False),
+        ("data.provider_name", "x", False),
+    ],
+)
+def test_documents_labels_and_urns_are_apart(path: str, value: object, noise: bool) -> None:
+    assert is_noise(path, value) is noise
+
+
 def test_of_two_long_texts_the_part_that_differs_is_shown(tmp_path: Path) -> None:
     texts = [f"{'same ' * 100}{word}{' same' * 100}" for word in ("before", "after")]
     step = stepped("update", "kubernetes:core/v1:ConfigMap", "a", *({"data": {"x": each}} for each in texts))
@@ -152,6 +179,11 @@ def test_of_two_long_texts_the_part_that_differs_is_shown(tmp_path: Path) -> Non
     assert line.startswith("!   data.x: ...same same same same before same")
     assert " => ...same same same same after same" in line
     assert line.count("... (1,00") == 2
+
+
+def test_a_value_cannot_end_the_folded_diff(tmp_path: Path) -> None:
+    step = stepped("update", "kubernetes:core/v1:ConfigMap", "a", {"data": {"x": "1"}}, {"data": {"x": "```\n<img>"}})
+    assert "!   data.x: 1 => ''' <img>" in shown(compared(tmp_path, "prod", None, preview(step))).splitlines()
 
 
 def test_a_stack_that_is_new_and_one_that_is_gone(tmp_path: Path) -> None:
