@@ -6,11 +6,16 @@ from typing import Any
 
 import pytest
 
+from review.blocks import Rank
 from review.comment import comment
 from review.compared import Compared
 from review.diff import is_noise
+from review.losses import losses
 from review.post import LIMIT, MARKER
 from review.preview import Preview
+from review.sections import sections
+from review.words import plain
+from review.words import step as gained
 from tests.review.stacks import compared, preview, stepped, told, urn
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -58,6 +63,8 @@ def test_more_nodes_of_a_pool(tmp_path: Path, accept: bool) -> None:
     """The pull request that changes `pools[1].count`: nodes, money, nothing replaced, quotas to ask for first."""
     stack = compared(tmp_path, "prod", GROWN, grown())
     assert decided(stack) == "- **prod**: +6 p5.48xlarge, +USD 331/h, no replacement, no new warning"
+    ranks = [Rank.DECISION, Rank.LOSSES, Rank.NUMBERS, Rank.LOSSES, *[Rank.FINDINGS] * 3, Rank.DIFF, Rank.NOISE]
+    assert [each.rank for each in sections(stack)] == ranks, "what is cut last stands first, restarts among it"
     same_as_golden("count", shown(stack), accept)
 
 
@@ -106,6 +113,34 @@ def test_a_renamed_component(tmp_path: Path, accept: bool) -> None:
     assert "made again as `files-lustre`: an alias of the old name would keep it" in rows[0]
     assert "it is protected, so the update will refuse" in rows[0]
     same_as_golden("renamed", text, accept)
+
+
+@pytest.mark.parametrize("name", ["name", "namePrefix", "clusterName", "roleName", "nodeGroupName", "metadata"])
+def test_a_rename_is_seen_whatever_the_name_is_called(name: str) -> None:
+    old, new = ({name: {"name": each} if name == "metadata" else each, "size": 1} for each in ("old", "new"))
+    changes = preview(stepped("create", ROLE, "new-role", new=new), stepped("delete", ROLE, "old-role", old))
+    (row,) = losses(Compared(stack="prod", before=None, after=None, preview=changes)).lines
+    assert "made again as `new-role`" in row
+
+
+@pytest.mark.parametrize(
+    ("kind", "data"),
+    [
+        ("aws:efs/fileSystem:FileSystem", "every file on it"),
+        ("aws:fsx/lustreFileSystem:LustreFileSystem", "every file on it"),
+        ("aws:s3/bucket:Bucket", "every object in it"),
+        ("aws:s3/bucketV2:BucketV2", "every object in it"),
+        ("aws:ebs/volume:Volume", "what is on it"),
+        ("aws:kms/key:Key", "what only it can decrypt"),
+        ("aws:eks/cluster:Cluster", "everything that runs in it"),
+        ("kubernetes:core/v1:PersistentVolumeClaim", "what is on its volume"),
+        ("kubernetes:core/v1:Namespace", "everything in it"),
+    ],
+)
+def test_what_goes_with_a_thing_is_said_and_stands_first(kind: str, data: str) -> None:
+    changes = preview(stepped("delete", ROLE, "a", {}), stepped("replace", kind, "b", {}, {}, keys=["x"]))
+    first, _ = losses(Compared(stack="prod", before=None, after=None, preview=changes)).lines
+    assert f"`x` cannot change in place; **{data} goes with it**" in first
 
 
 def test_another_thing_of_the_same_type_is_no_rename(tmp_path: Path) -> None:
@@ -275,6 +310,14 @@ def test_a_preview_that_fails_says_what_the_engine_says(tmp_path: Path) -> None:
     stack = compared(tmp_path, "prod", None, failed)
     assert decided(stack).startswith("- **prod**: **preview fails**: ")
     assert "```text\nboom ''' boom\n```" in shown(stack)
+
+
+def test_every_mark_of_markdown_is_only_a_mark() -> None:
+    assert plain("\\|<*_`[]! a @b a@b") == "\\\\\\|&lt;\\*\\_\\`\\[\\]\\! a @&#8203;b a@b"
+
+
+def test_a_difference_has_no_digits_of_the_machines() -> None:
+    assert (gained(13_485_333.30, 13_485_333.33), gained(1.0, 1.0000004)) == ("+0.03", "+0")
 
 
 def test_text_of_a_stack_file_is_only_text(tmp_path: Path) -> None:

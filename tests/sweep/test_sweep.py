@@ -66,16 +66,25 @@ def test_a_stack_without_a_day_that_can_be_read_never_expires() -> None:
         assert not owner.expired(date(2999, 1, 1))
 
 
-def test_nodes_go_first_and_what_holds_others_last() -> None:
-    """A node group before its cluster, the cluster before what its controllers would make again."""
-    group, cluster = thing("node group", within="x"), thing("cluster")
-    balancer, system, nat = thing("load balancer"), thing("file system"), thing("NAT gateway")
-    node = thing("instance", "running")
-    everything = [balancer, cluster, system, nat, node, group]
-    assert list(ready(everything, everything)) == [group]
-    assert list(ready(everything[:-1], everything[:-1])) == [cluster, node]
-    assert list(ready([balancer, cluster, system, nat], [balancer, cluster, system, nat])) == [cluster, system, nat]
-    assert list(ready([balancer], [balancer])) == [balancer]
+NODES = {"node group", "instance"}
+WAITS_FOR = {
+    "instance": {"node group"},
+    "cluster": {"node group"},
+    "capacity reservation": NODES,
+    "load balancer": {"cluster"},
+    "classic load balancer": {"cluster"},
+    "security group": {"cluster", "load balancer", "classic load balancer"},
+    **dict.fromkeys(("interface", "file system", "NAT gateway", "endpoint"), NODES),
+}
+"""A node group before its cluster, the cluster before what its controllers would make again."""
+
+
+@pytest.mark.parametrize("kind", sorted({*WHOLE, "instance"}))
+def test_nodes_go_first_and_what_holds_others_last(kind: str) -> None:
+    one = thing(kind, {"volume": "available", "address": "free"}.get(kind, ""))
+    held = {each for each in {*WHOLE, "instance"} - {kind} if not list(ready([one], [one, thing(each)]))}
+    assert held == WAITS_FOR.get(kind, set())
+    assert list(ready([one], [one])) == [one]
 
 
 @pytest.mark.parametrize(
@@ -256,8 +265,6 @@ def test_interface_endpoints_cost_and_go_when_no_node_asks_them(
     (found,) = [each for each in look(account) if each.owner.stack == "closed"]
     assert (found.kind, found.size) == ("endpoint", 1)
     assert hourly(found) == pytest.approx(0.01)
-    group = thing("node group")
-    assert list(ready([found, group], [found, group])) == [group]
     assert swept(account, "closed").left == []
     left = cloud.client("ec2").describe_vpc_endpoints()["VpcEndpoints"]
     assert [each["VpcEndpointType"] for each in left if each["State"] != "deleting"] == ["Gateway"]
