@@ -120,9 +120,11 @@ def test_the_gpu_pools_are_the_first_to_go_and_what_is_left_is_told() -> None:
     assert account.record.emptied is False
 
 
-def test_a_pool_sleeps_and_is_remembered_first() -> None:
+@pytest.mark.parametrize("status", ["ACTIVE", "DEGRADED"])
+def test_a_pool_sleeps_and_is_remembered_first(status: str) -> None:
+    """Also one that has lost a node: the others cost all night."""
     hours = OffHours(time_zone="UTC", days=("mon",), start="08:00", end="17:00")
-    account = Played(NEVER, {"training": GROUP, "other": GROUP})
+    account = Played(NEVER, {"training": {**GROUP, "status": status}, "other": GROUP})
     told = keep(account, replace(TASK, off_hours=hours), END)
     assert told["pools"] == {"training": 0}
     put = "ssm put_parameter"

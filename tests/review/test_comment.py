@@ -290,10 +290,6 @@ def test_fewer_nodes_may_end_what_runs_there(tmp_path: Path) -> None:
     assert "| run llama-3-70b-pretrain | pool training loses 1 of 8 nodes" in text
 
 
-def test_growth_restarts_nothing(tmp_path: Path) -> None:
-    assert "restart" not in decided(compared(tmp_path, "prod", GROWN, grown()))
-
-
 def test_policies_stand_in_the_comment(tmp_path: Path) -> None:
     """Those that stop an update also in the line to decide on."""
     told_of = {"resourceUrn": urn(ROLE, "a-role"), "policyName": "least-rights", "enforcementLevel": "mandatory"}
