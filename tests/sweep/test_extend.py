@@ -64,6 +64,7 @@ def test_hours_that_are_none_are_refused(hours: str, capsys: pytest.CaptureFixtu
     assert "type HOURS=2" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("cloud")
 def test_a_lab_without_a_keeper_is_told_as_such(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--stack", "nobody", "--hours", "2"]) == 2
     assert "nobody has no keeper in us-east-1" in capsys.readouterr().err

@@ -122,8 +122,9 @@ WHOLE = [*SPACES, INSIDE, BALANCED, volume("a"), claim("team", "a")]
 
 
 def test_the_command_shows_asks_removes_and_waits_for_the_volumes(
-    made: Any, capsys: pytest.CaptureFixture[str]
+    made: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr("sweep.vacate.LOOK_SECONDS", 0.0)
     there: Cluster = made(WHOLE)
     words = ["--stack", "lab", "--kubectl", str(there.binary)]
     assert main(words, ask=lambda _: "lba") == 1
