@@ -1,7 +1,7 @@
 """Sweeping an account: what is found, what goes and in which order, what never does; counted through AWS' own APIs."""
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any
@@ -10,6 +10,7 @@ import pytest
 
 from rehearsal.tests.cloud.conftest import Cloud
 from rehearsal.tests.cloud.world import Network
+from sweep import controllers
 from sweep.__main__ import main
 from sweep.account import AwsAccount
 from sweep.ends import ends_parameter
@@ -21,19 +22,20 @@ from tests.sweep.conftest import NOT_YET, TODAY, Lab, listed, tags
 
 MINE = Owner(project="gpucluster", stack="lab", expiry=date(2026, 11, 22), protected=False)
 WHOLE = {
-    "cluster": 1,
-    "node group": 1,
-    "NAT gateway": 1,
-    "capacity reservation": 1,
-    "endpoint": 1,
-    "address": 1,
-    "volume": 1,
-    "load balancer": 1,
-    "classic load balancer": 1,
-    "security group": 1,
-    "interface": 1,
-    "file system": 1,
+    "cluster": "eks",
+    "node group": None,
+    "NAT gateway": "nat",
+    "capacity reservation": "m7i.large",
+    "endpoint": "endpoint",
+    "address": None,
+    "volume": "gp3-gib",
+    "load balancer": None,
+    "classic load balancer": None,
+    "security group": None,
+    "interface": None,
+    "file system": "fsx-SCRATCH_2-gib",
 }
+"""One of each kind, and the row of its price."""
 
 
 def thing(kind: str, state: str = "", **more: Any) -> Found:
@@ -122,7 +124,8 @@ def test_an_expired_lab_goes_and_nothing_else_does(cloud: Cloud, network: Networ
     Lab(cloud, network, "over", tags("over")).everything()
     Lab(cloud, network, "today", tags("today", NOT_YET)).nat_gateway()
     cloud.client("ec2").create_volume(AvailabilityZone="us-east-1a", Size=1)
-    assert there(account, "over") == WHOLE
+    assert there(account, "over") == dict.fromkeys(WHOLE, 1)
+    assert {each.kind: each.price for each in look(account) if each.owner.stack == "over"} == WHOLE
     assert swept(account, "today").asked == []
     done = swept(account, "over")
     assert (done.left, done.refused, len(done.asked)) == ([], {}, len(WHOLE))
@@ -241,6 +244,42 @@ def test_a_load_balancer_that_is_the_last_of_a_lab_is_known_by_what_was_there(
     assert swept(account, "alone").left == []
     names = [each["LoadBalancerName"] for each in cloud.client("elbv2").describe_load_balancers()["LoadBalancers"]]
     assert "k8s-alone" not in names
+
+
+class Noted:
+    """An account that holds one security group, and notes the filters of each question."""
+
+    def __init__(self, **tags: str) -> None:
+        self.filters: dict[str, list[Any]] = {}
+        self._group = {"GroupId": "sg-1", "Tags": listed(tags)}
+
+    def pages(self, _: str, operation: str, **request: Any) -> Iterator[Any]:
+        self.filters.setdefault(operation, []).append(request.get("Filters"))
+        groups = [self._group] if operation == "describe_security_groups" else []
+        yield defaultdict(list, SecurityGroups=groups)
+
+    def call(self, *_: str, **__: Any) -> Any:
+        return {"Addresses": []}
+
+
+def test_the_group_of_a_cluster_is_none_of_its_controllers_while_that_stands() -> None:
+    """EKS takes it along; before, it refuses to let it go."""
+    account = Noted(**{"kubernetes.io/cluster/lab": "owned", "aws:eks:cluster-name": "lab"})
+    assert [each.id for each in controllers.look(account, {"lab": MINE})] == ["sg-1"]
+    assert list(controllers.look(account, {"lab": MINE}, ["lab"])) == []
+
+
+def test_questions_are_ones_that_ec2_takes_and_leave_out_what_is_gone() -> None:
+    account = Noted()
+    look(account, {f"cluster-{each}": MINE for each in range(450)})
+    asked = [each[0]["Values"] for each in account.filters["describe_security_groups"]]
+    assert [len(each) for each in asked] == [200, 200, 51], "a filter has 200 values at most"
+    keys = {"elbv2.k8s.aws/cluster", *(f"kubernetes.io/cluster/cluster-{each}" for each in range(450))}
+    assert {key for each in asked for key in each} == keys
+    mine, states = account.filters["describe_instances"][0]
+    assert mine == {"Name": "tag-key", "Values": ["gpucluster:stack"]}
+    alive = ["pending", "running", "stopping", "stopped"]
+    assert states == {"Name": "instance-state-name", "Values": alive}
 
 
 def test_what_is_held_on_demand_costs_and_goes(cloud: Cloud, network: Network, account: AwsAccount) -> None:
