@@ -161,8 +161,10 @@ def test_a_base_with_links_that_lead_out_of_it_is_planned_without_them(
 
 
 def test_files_are_written_beside(repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "out"
-    text = commented(capsys, "--base", "main", "--stack", "dev", "--out", str(out))
+    """Anew over those of the last time."""
+    out = tmp_path / "build" / "review"
+    for _ in range(2):
+        text = commented(capsys, "--base", "main", "--stack", "dev", "--out", str(out))
     assert (out / "comment.md").read_text() == text
     assert (out / "dev.diff").exists()
 
