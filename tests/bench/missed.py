@@ -51,10 +51,11 @@ def beside() -> dict[str, str]:
     more = found.total()
     return {
         "staging and copies of saves, at the speed of `cp` alone within 10 %": (
-            "What was written is read back from the disk and compared, and every byte is hashed; `cp` does neither. Where "
-            "the disk is as fast as memory, as here, cores are what all of it waits for: the rows have `cp`, the hashes "
-            "alone, and how often `cp` fits into a copy. A copy that reads nothing back would leave it to the run to find "
-            "what a disk lost. Beside `cp` and the same check, one after the other, staging and copies are no slower."
+            "What was written is read back from the disk and compared, and every byte is hashed; `cp` does neither. "
+            "Where the disk is as fast as memory, as here, cores are what all of it waits for: the rows have `cp`, the "
+            "hashes alone, and how often `cp` fits into a copy. A copy that reads nothing back would leave it to the "
+            "run to find what a disk lost. Beside `cp` and the same check, one after the other, staging and copies are "
+            "no slower."
         ),
         "make up of dev, 1.1 times of what it took before the review of safety, 1.5 before monitoring": (
             "It takes 1.84 times: 78.3 s for 328 resources, and 42.6 s for 177 at commit 88b4fa0, which is before both."
