@@ -16,7 +16,13 @@ from components.platform.confinement import NOBODY, confined
 from components.platform.hooks import asked
 from components.platform.operators import OperatorArgs, definition, operator_deployment
 from components.platform.rights import AccountArgs
-from components.platform.training_operator_rbac import OperatorAccount, cluster_rules, jobs_rules, namespace_rules
+from components.platform.training_operator_rbac import (
+    OperatorAccount,
+    cluster_rules,
+    jobs_rules,
+    namespace_rules,
+    watching_rules,
+)
 
 NAME = "training-operator"
 LABELS = {"control-plane": "kubeflow-training-operator"}
@@ -74,7 +80,7 @@ class TrainingOperator(Component):
             AccountArgs(
                 account=NAME,
                 namespace=args.namespace,
-                everywhere=cluster_rules(WEBHOOK),
+                everywhere=[*cluster_rules(WEBHOOK), *(watching_rules() if args.more else [])],
                 within={
                     "local": (args.namespace, namespace_rules(CERTIFICATE)),
                     "jobs": (args.jobs, jobs_rules()),
@@ -184,7 +190,7 @@ def _manager(args: TrainingOperatorArgs) -> k8s.core.v1.ContainerArgs:
         termination_message_policy="FallbackToLogsOnError",
         args=[
             *FLAGS,
-            pulumi.Output.concat("--namespace=", args.jobs),
+            *([] if args.more else [pulumi.Output.concat("--namespace=", args.jobs)]),
             f"--pytorch-init-container-image={args.fetch_image}",
             *([f"--pytorch-init-container-template-file={WAITING_MOUNT}/{WAITING_KEY}"] if args.limited else []),
         ],

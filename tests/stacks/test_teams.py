@@ -140,6 +140,12 @@ def test_trials_of_a_team_are_where_its_people_read_r02() -> None:
         if each.inputs["metadata"]["namespace"] == TRIALS and each.inputs["subjects"][0]["kind"] == "ServiceAccount"
     }
     assert {"katib-controller", "training-operator"} <= acting
+    for found, one in ((graph, False), (graph_of("dev"), True)):
+        (container,) = found.one("training-operator-deployment").inputs["spec"]["template"]["spec"]["containers"]
+        assert ("--namespace=training" in container["args"]) is one, "it serves one namespace, or looks at all"
+        rules = found.one("training-operator-access-rights").inputs["rules"]
+        looked_at = [each for each in rules if "pods" in each["resources"]]
+        assert [each["verbs"] for each in looked_at] == ([] if one else [["get", "list", "watch"]])
     assert graph.one("experiment-rates-account").inputs["metadata"]["namespace"] == TRIALS
 
 
