@@ -29,6 +29,7 @@ from planner.storage.plan import client_rates, plan_metal_storage
 from planner.supply import metal_charts
 from planner.workload_types import RunPlan
 from planner.workloads import plan_runs
+from settings.facility import MOST_RACKS
 from settings.model import MetalSettings
 from settings.workloads import TrainingRun
 
@@ -88,15 +89,14 @@ def metal_draft(settings: MetalSettings, shipped: Catalogue, now: datetime) -> M
 def _room(
     settings: MetalSettings, catalogue: Catalogue, pools: Mapping[str, MetalPoolPlan], fabric: FabricPlan | None
 ) -> tuple[tuple[NetworkPlan, ...], FacilityPlan]:
-    """Networks and racks: racks' power strips have ports on switches, which may take a further rack of the room."""
+    """Networks and racks: racks' power strips have ports on switches, which may take a further rack."""
     room, strips = settings.facility, -1
     while True:
         networks = plan_networks(settings, catalogue, pools, fabric, max(0, strips))
         switches = [("switch", fabric.switch, fabric.growth.day_one.switches)] if fabric else []
         switches += [(f"{each.kind}-switch", each.switch, each.design.switches) for each in networks]
-        machines = inventory(pools.values(), settings.storage, catalogue.storage_servers, switches)
-        facility = plan_facility(room, machines)
-        needed = room.power_strips(min(len(facility.racks), room.racks.count))
+        facility = plan_facility(room, inventory(pools.values(), settings.storage, catalogue.storage_servers, switches))
+        needed = room.power_strips(min(len(facility.racks), MOST_RACKS))
         if needed <= strips:
             return networks, facility
         strips = needed

@@ -11,10 +11,13 @@ CONTINUOUS = 0.8
 """Share of a breaker's rating that a load may take for hours (NEC 210.20 and 215.3: 125 % of continuous load)."""
 
 
+MOST_RACKS = 4096
+
+
 class Racks(Section):
     """Equal racks. `power_kw` is the power limit of one rack."""
 
-    count: Annotated[int, Field(ge=1, le=4096)]
+    count: Annotated[int, Field(ge=1, le=MOST_RACKS)]
     units: Annotated[int, Field(ge=1, le=60)] = 42
     power_kw: Annotated[float, Field(gt=0, le=500)]
 
