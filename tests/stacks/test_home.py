@@ -77,6 +77,7 @@ def test_it_is_encrypted_and_what_nobody_opens_gets_cold() -> None:
     assert system.inputs["encrypted"] is True
     assert system.inputs["kmsKeyId"].startswith("arn:aws:kms:")
     assert system.inputs["throughputMode"] == "elastic"
+    assert deployed().outputs["storage"]["home"] == system.id
     assert system.inputs["lifecyclePolicies"] == [
         {"transitionToIa": "AFTER_14_DAYS"},
         {"transitionToPrimaryStorageClass": "AFTER_1_ACCESS"},
