@@ -115,7 +115,9 @@ def test_five_stacks_share_one_base(
     monkeypatch.setattr(subprocess, "run", counted)
     monkeypatch.setattr(rehearsed, "_run", preview)
     assert review(["--base", "HEAD"]) == 0
-    assert "- **two**" in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert said.out.startswith("<!-- gpucluster-review -->\n- **dev**"), "progress goes elsewhere"
+    assert said.err.startswith("previewing dev\n")
     assert (len(archives), len(planners)) == (1, 1)
     assert [name for name, _ in previews] == names
     (tree,) = {tree for _, tree in previews}

@@ -228,7 +228,8 @@ def test_a_stack_that_is_new_and_one_that_is_gone(tmp_path: Path) -> None:
     assert first.startswith("- **dev**: new: +2 m7i.xlarge, +2 p5.4xlarge, +2 g6e.xlarge, +USD ")
     assert "The base has no `Pulumi.dev.yaml`: everything is new." in shown(new)
     gone = Compared(stack="dev", before=told(tmp_path, "dev"), after=None)
-    assert "its resources stay, and cost money, until `pulumi destroy`" in decided(gone)
+    removed = "its stack file is removed: its resources stay, and cost money, until `pulumi destroy`"
+    assert decided(gone) == f"- **dev**: {removed}"
 
 
 def test_no_stack_changes() -> None:

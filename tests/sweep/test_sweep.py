@@ -253,7 +253,7 @@ class Noted:
         self.filters: dict[str, list[Any]] = {}
         self._group = {"GroupId": "sg-1", "Tags": listed(tags)}
 
-    def pages(self, service: str, operation: str, **request: Any) -> Iterator[Any]:
+    def pages(self, service: str, operation: str, **request: Any) -> Iterator[Any]:  # noqa: ARG002 - the protocol's
         self.filters.setdefault(operation, []).append(request.get("Filters"))
         groups = [self._group] if operation == "describe_security_groups" else []
         yield defaultdict(list, SecurityGroups=groups)
