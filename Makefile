@@ -74,7 +74,7 @@ submit: setup ## print the job of run RUN of STACK as YAML, for `kubectl create 
 	@$(RUN) tests.graph.submit "$$STACK" "$$RUN_ASKED" $${OUT:+--out "$$OUT"} $${ACCOUNT:+--account "$$ACCOUNT"}
 
 winner: setup ## write the values of EXPERIMENT's best trial into its run (or TO=RUN) in STACK's file, and show the line; CONTEXT= of kubectl
-	@kubectl $${CONTEXT:+--context "$$CONTEXT"} --namespace training get experiment "$$EXPERIMENT" --output json \
+	@kubectl $${CONTEXT:+--context "$$CONTEXT"} get experiments --all-namespaces --field-selector "metadata.name=$$EXPERIMENT" --output json \
 	  | $(RUN) planner.winner --stack "$$STACK" $${TO:+--to "$$TO"}
 
 ##@ Review: what a change does, for its reviewer

@@ -38,6 +38,7 @@ class Model:
     """Architecture of a language model. Parameters in units, context in tokens, dtype of the published weights.
 
     `ffn` is the width of a dense layer's feed-forward part, `vocab` the rows of the embedding (padding included).
+    `windowed_layers` attend to the last `window` tokens alone.
     """
 
     name: str
@@ -55,11 +56,15 @@ class Model:
     tied_embeddings: bool = False
     latent: Latent | None = None
     experts: Experts | None = None
+    windowed_layers: int = 0
+    window: int = 0
 
     def __post_init__(self) -> None:
         sizes = (self.parameters, self.layers, self.hidden, self.heads, self.kv_heads, self.head_dim, self.ffn)
         if min(*sizes, self.vocab, self.context, self.bytes_per_parameter) <= 0:
             raise ValueError(f"model {self.name} has a size of 0")
+        if self.windowed_layers >= self.layers:
+            raise ValueError(f"{self.windowed_layers} layers with a window of {self.layers} leave none without")
         if self.experts and self.experts.layers > self.layers:
             raise ValueError(f"{self.experts.layers} layers with experts are more than the {self.layers} there are")
         if self.expert_parameters >= self.parameters:

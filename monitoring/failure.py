@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from string import Template
 from typing import Any, Literal
 
@@ -21,6 +21,8 @@ OWNERS: Mapping[Owner, str] = {
 ACTIONS = 3
 ISOLATES = "isolates"
 """Label of alerts whose node must get no new pods (node/isolation/isolate.py looks for it)."""
+ON_HOST = "kubectl debug node/NODE -it --image=busybox --profile=sysadmin -- chroot /host"
+"""How a command begins that runs in the node's own file system and namespaces."""
 _LABELS = {
     "NODE": "node",
     "POD": "pod",
@@ -34,7 +36,7 @@ _LABELS = {
 """Placeholders of commands, and the alert's label that each stands for."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Action:
     """What to do, and the shell command or the Prometheus query that does it. NODE, POD, RUN and the like stand for the
     alert's labels. Raises ValueError unless there is exactly one of the two.
@@ -74,8 +76,8 @@ class Failure:
     title: str
     signal: str
     expression: str
-    limits: Mapping[str, Threshold | Codes]
-    span: str
+    limits: Mapping[str, Threshold | Codes] = field(default_factory=dict)
+    span: str = "0s"
     severity: Severity
     domains: tuple[Domain, ...]
     owner: Owner

@@ -7,7 +7,7 @@ from typing import Any
 NODE_POOL = "gpucluster:node:pool"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Recording:
     """A recorded name: gpucluster:<subject>:<what>, the last word its unit. `labels` stay on its series.
 

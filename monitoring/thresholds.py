@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Threshold:
     """A limit of `value` in `unit`, and who says so. Raises ValueError where nobody does."""
 

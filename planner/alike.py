@@ -50,6 +50,7 @@ def alike(
     services = plan_services(serving.services, pools, models, read_mb_per_s, beside, node_gb_per_s)
     triton = plan_triton(serving.triton, pools, services, read_mb_per_s, node_gb_per_s)
     gateway = plan_gateway(serving, services, triton)
+    teams = plan_teams(settings)
     gates = pool_gates(pools.values(), switching, training)
     return {
         "settings": settings,
@@ -63,12 +64,12 @@ def alike(
         "charts": (),
         "pools": pools,
         "queues": plan_queues(settings, pools.values()),
-        "teams": plan_teams(settings),
+        "teams": teams,
         "gates": gates,
         "measured": plan_gating(training, pools, gates, runs.values(), storage, benchmarks),
         "datasets": plan_datasets(training, storage),
         "runs": runs,
-        "experiments": plan_experiments(training, runs_of),
+        "experiments": plan_experiments(training, teams, runs_of),
         "benchmarks": benchmarks,
         "trial_database": training.database if training.experiments else None,
         "tracking": plan_tracking(training),

@@ -1,7 +1,6 @@
 """What a stack in on-premises racks orders: its pools, fabric, storage and room as a bill of materials."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import ceil
 
 from catalogue.metal_types import Cooling, Server, StorageServer
@@ -11,12 +10,13 @@ from catalogue.types import PurchasePrice
 from catalogue.whole import Catalogue
 from planner.bom import Bom, BomLine, Part, bought, included, spares
 from planner.cost.amounts import Amount
-from planner.fabric.cabling import Span, cable_for, optics
+from planner.fabric.cabling import Optics, Span, cable_for, optics
 from planner.fabric.design import FabricDesign
 from planner.fabric.plan import FabricPlan
 from planner.facility.plan import FacilityPlan
 from planner.networks import NetworkPlan
 from planner.pool_types import MetalPoolPlan
+from settings.facility import Facility
 from settings.model import MetalSettings
 
 _NODE_LEAF_M, _LEAF_SPINE_M = 5.0, 30.0
@@ -24,17 +24,6 @@ _NODE_LEAF_M, _LEAF_SPINE_M = 5.0, 30.0
 
 _SPARE_PERCENT = 2.0
 """Of cards, cables, modules and drives in use. A missing one idles a node for as long as it is on order."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class RoomOrder:
-    """What the room needs. `pdus` are those of all racks, `batteries_kwh` 0 where there are none."""
-
-    racks: int
-    pdus: int
-    batteries_kwh: float
-    cooling: Cooling
-    liquid_kw: float
 
 
 def plan_purchase(
@@ -45,47 +34,17 @@ def plan_purchase(
     facility: FacilityPlan,
     networks: Sequence[NetworkPlan] = (),
 ) -> Bom:
-    """The bill of materials of the stack, as far as its rows are known."""
-    rows, room, lengths = catalogue.storage_servers, settings.facility, settings.fabric.cable_lengths_m
-    order = RoomOrder(
-        racks=len(facility.racks),
-        pdus=len(facility.racks) * room.feeds * room.circuits_per_rack,
-        batteries_kwh=room.ups.kwh if room.ups else 0,
-        cooling=Cooling(room.cooling.kind),
-        liquid_kw=facility.heat.liquid_kw,
-    )
-    return metal_bom(
-        [(pool.server, pool.count) for pool in pools.values()],
-        [(rows[each.row], each.count) for each in settings.storage.servers if each.row in rows],
-        fabric,
-        networks,
-        order,
-        catalogue.parts,
-        lengths_m=(lengths.node_to_leaf or _NODE_LEAF_M, lengths.leaf_to_spine or _LEAF_SPINE_M),
-    )
-
-
-def metal_bom(
-    servers: Sequence[tuple[Server, int]],
-    stores: Sequence[tuple[StorageServer, int]],
-    fabric: FabricPlan | None,
-    networks: Sequence[NetworkPlan],
-    room: RoomOrder,
-    prices: Mapping[str, PurchasePrice],
-    *,
-    lengths_m: tuple[float, float] = (_NODE_LEAF_M, _LEAF_SPINE_M),
-) -> Bom:
-    """Everything that is bought. `servers` and `stores` are (row, how many); `prices` are those of parts without a
-    row, and `lengths_m` those of the cables from nodes to leaves and between switches.
-    """
+    """The bill of materials of the stack: everything that is bought, as far as its rows are known."""
+    rows, prices, given = catalogue.storage_servers, catalogue.parts, settings.fabric.cable_lengths_m
+    lengths_m = (given.node_to_leaf or _NODE_LEAF_M, given.leaf_to_spine or _LEAF_SPINE_M)
     beside = {kind: [each for each in networks if each.kind == kind] for kind in ("storage", "management")}
     return Bom(
         lines=(
-            *_servers(servers),
-            *_stores(stores),
+            *_servers([(pool.server, pool.count) for pool in pools.values()]),
+            *_stores([(rows[each.row], each.count) for each in settings.storage.servers if each.row in rows]),
             *(_fabric(fabric, prices, lengths_m) if fabric else ()),
             *(line for each in beside["storage"] for line in _storage_network(each, prices, lengths_m)),
-            *_room(room, prices),
+            *_room(settings.facility, facility, prices),
             *(line for each in beside["management"] for line in _management(each, prices)),
         )
     )
@@ -140,20 +99,7 @@ def _fabric(
     planes = f" on each of {design.planes} planes" if design.planes > 1 else ""
     note = f"{', '.join(f'{count} {names[count > 1]}' for names, count in tiers.items() if count)}{planes}"
     yield bought(Part.INTERCONNECT, fabric.switch.name, design.switches, amount(fabric.switch.price), note=note)
-    near, far, share = _cables(design, generation, lengths_m)
-    above = design.leaf_spine_cables + design.spine_core_cables
-    for kind, count, what, length_m in (
-        (near, design.node_cables, "nodes to leaves", lengths_m[0]),
-        (far, above, "between switches", lengths_m[1]),
-    ):
-        if count:
-            yield _cabling(_name(kind, generation), count, prices, note=f"{what}, up to {length_m:g} m")
-    if near and near.transceivers:
-        ends = fabric.optics.node_transceivers + fabric.optics.other_transceivers
-        yield _cabling(f"{generation} card transceiver", ends, prices)
-    if share:
-        modules = ceil(fabric.optics.switch_transceivers * share)
-        yield _cabling(f"{generation} switch transceiver", modules, prices)
+    yield from _joined(design, generation, fabric.optics, prices, lengths_m)
 
 
 def _storage_network(
@@ -162,16 +108,32 @@ def _storage_network(
     """Its switches, cables and modules, each called after the network."""
     design, generation, of = network.design, network.generation, " of the storage network"
     yield bought(Part.STORAGE, f"{network.switch.name}{of}", design.switches, amount(network.switch.price))
+    counted = optics(design, switch_ports_per_cage=network.ports_per_cage)
+    yield from _joined(design, generation, counted, prices, lengths_m, of)
+
+
+def _joined(
+    design: FabricDesign,
+    generation: Generation,
+    counted: Optics,
+    prices: Mapping[str, PurchasePrice],
+    lengths_m: tuple[float, float],
+    of: str = "",
+) -> Iterator[BomLine]:
+    """Cables and modules of a network: the fabric's cables with their lengths, the others called after it."""
     near, far, share = _cables(design, generation, lengths_m)
     above = design.leaf_spine_cables + design.spine_core_cables
-    modules = optics(design, switch_ports_per_cage=network.ports_per_cage).switch_transceivers
-    parts = (
-        (_name(near, generation), design.node_cables, f"{of}, machines to leaves"),
-        (_name(far, generation), above, f"{of}, between switches"),
-        (f"{generation} card transceiver", design.node_cables * bool(near and near.transceivers), of),
-        (f"{generation} switch transceiver", ceil(modules * share), of),
-    )
-    yield from (_cabling(item, count, prices, of=where) for item, count, where in parts if count)
+    for kind, count, what, length_m in (
+        (near, design.node_cables, "machines to leaves" if of else "nodes to leaves", lengths_m[0]),
+        (far, above, "between switches", lengths_m[1]),
+    ):
+        words = {"of": f"{of}, {what}"} if of else {"note": f"{what}, up to {length_m:g} m"}
+        if count:
+            yield _cabling(_name(kind, generation), count, prices, **words)
+    ends = (counted.node_transceivers + counted.other_transceivers) * bool(near and near.transceivers)
+    for side, count in (("card", ends), ("switch", ceil(counted.switch_transceivers * share))):
+        if count:
+            yield _cabling(f"{generation} {side} transceiver", count, prices, of=of)
 
 
 def _cables(
@@ -195,24 +157,25 @@ def _cabling(item: str, count: int, prices: Mapping[str, PurchasePrice], *, of: 
     return bought(Part.CABLING, f"{item}{of}", count, amount(prices.get(item)), shelf=kept, note=note)
 
 
-def _room(room: RoomOrder, prices: Mapping[str, PurchasePrice]) -> Iterable[BomLine]:
+def _room(room: Facility, plan: FacilityPlan, prices: Mapping[str, PurchasePrice]) -> Iterable[BomLine]:
     def line(part: Part, item: str, count: float, note: str = "") -> BomLine:
         return bought(part, item, count, amount(prices.get(item)), note=note)
 
-    yield line(Part.RACK, "rack", room.racks)
-    yield line(Part.RACK, "installation, per rack", room.racks)
-    yield line(Part.POWER, "rack PDU", room.pdus)
-    if room.batteries_kwh:
-        yield line(Part.POWER, "battery, per kWh", room.batteries_kwh)
-    if room.cooling is Cooling.AIR:
+    racks = len(plan.racks)
+    yield line(Part.RACK, "rack", racks)
+    yield line(Part.RACK, "installation, per rack", racks)
+    yield line(Part.POWER, "rack PDU", room.power_strips(racks))
+    if room.ups and room.ups.kwh:
+        yield line(Part.POWER, "battery, per kWh", room.ups.kwh)
+    if Cooling(room.cooling.kind) is Cooling.AIR:
         yield included(Part.COOLING, "air handling", 1, "the room")
     else:
-        yield line(Part.COOLING, "coolant loop, per kW", ceil(room.liquid_kw), room.cooling)
+        yield line(Part.COOLING, "coolant loop, per kW", ceil(plan.heat.liquid_kw), room.cooling.kind)
 
 
 def _management(network: NetworkPlan, prices: Mapping[str, PurchasePrice]) -> Iterable[BomLine]:
-    ports = network.design.node_cables
-    note = f"{ports} ports: each machine's own network and management controller, and each switch"
+    ports, up = network.design.node_cables, network.cables - network.design.node_cables
+    note = f"{ports} ports: each machine's own network and controller, each switch and power strip; {up} uplinks"
     count, each = network.design.switches, amount(prices.get("management switch"))
     yield bought(Part.MANAGEMENT, "management switch", count, each, note=note)
-    yield bought(Part.MANAGEMENT, "management cable", ports, amount(prices.get("management cable")))
+    yield bought(Part.MANAGEMENT, "management cable", network.cables, amount(prices.get("management cable")))

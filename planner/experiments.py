@@ -6,6 +6,7 @@ from math import ceil
 from typing import Literal
 
 from catalogue.units import HOURS_PER_DAY
+from planner.teams import RUNS, TeamPlan, trials_of
 from planner.workload_types import RunPlan
 from settings.experiments import Experiment, Parameter
 from settings.workloads import Training, TrainingRun
@@ -43,11 +44,14 @@ class ExperimentPlan:
     that are ended early take less. `failed` of them end the experiment.
 
     `lowest` says which value of `metric` wins, `until` which is good enough. `settings` are the algorithm's own.
+    Trials are in `namespace`: that of runs, or the one which people of its `team` read.
     A trial is ended early against `after_trials` others by its first `after_reports` values, None where none is.
     """
 
     name: str
     run: str
+    team: str | None
+    namespace: str
     trial: RunPlan
     parallel: int
     most: int
@@ -66,21 +70,30 @@ class ExperimentPlan:
     gpu_hours: float | None
     usd: float | None
 
+    @property
+    def most_gpus(self) -> int:
+        """Those of all trials that run at once."""
+        return self.parallel * self.trial.gpus
+
 
 Planned = Callable[[Iterable["TrainingRun"]], Mapping[str, RunPlan]]
 """Plans runs on the stack's pools, as those of the stack file are planned."""
 
 
-def plan_experiments(training: Training, planned: Planned) -> dict[str, ExperimentPlan]:
+def plan_experiments(training: Training, teams: Iterable[TeamPlan], planned: Planned) -> dict[str, ExperimentPlan]:
     """The experiments whose run can be planned, by name."""
-    runs = {run.name: run for run in training.runs}
-    found = {each.name: trial_run(each, runs[each.run]) for each in training.experiments if each.run in runs}
+    runs, queues = {run.name: run for run in training.runs}, {team.name: team.queue for team in teams}
+    found = {
+        each.name: trial_run(each, runs[each.run], queues.get(each.team or "", each.queue))
+        for each in training.experiments
+        if each.run in runs
+    }
     trials = planned(found.values())
     return {each.name: _experiment(each, trials[each.name]) for each in training.experiments if each.name in trials}
 
 
-def trial_run(experiment: Experiment, run: TrainingRun) -> TrainingRun:
-    """A trial as a run: of fixed size, as Katib reads the log of a master, in the experiment's queue.
+def trial_run(experiment: Experiment, run: TrainingRun, queue: str) -> TrainingRun:
+    """A trial as a run: of fixed size, as Katib reads the log of a master, in the `queue`.
 
     An explicit degree of data parallelism is that of the run's own size. A trial's metrics are read from its log.
     """
@@ -88,7 +101,7 @@ def trial_run(experiment: Experiment, run: TrainingRun) -> TrainingRun:
     changes: dict[str, object] = {
         "name": experiment.name,
         "nodes": nodes,
-        "queue": experiment.queue,
+        "queue": queue,
         "priority": "experiments",
         "elastic": None,
         "profile": None,
@@ -114,7 +127,8 @@ def _experiment(experiment: Experiment, trial: RunPlan) -> ExperimentPlan:
     gpu_hours = trials.most * trial.gpus * hours if hours is not None else None
     price = trial.forecast.price if trial.forecast else None
     return ExperimentPlan(
-        **experiment.model_dump(include={"name", "run", "budget_gpu_hours"}),
+        **experiment.model_dump(include={"name", "run", "team", "budget_gpu_hours"}),
+        namespace=trials_of(experiment.team) if experiment.team else RUNS,
         trial=replace(trial, pod=beside),
         parallel=trials.parallel,
         most=trials.most,

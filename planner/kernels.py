@@ -19,6 +19,9 @@ _MULTIPLY_ADD = 2
 _CAUSAL = 0.5
 _ATTENTION_BACKWARD = 2.5
 """Fused attention has two products forward and five backward (Dao et al. 2022, FlashAttention)."""
+_SCORE_BYTES, _SCORE_RATE = 37.5, 0.62
+"""What attention that keeps its scores moves for each of them forward and backward, and the part of the memory's rate:
+40.3 GB and 41.7 ms of 64 x 16 x 1,024 x 1,024 on an A100 with 1.555 TB/s (Dao et al. 2022, figure 2)."""
 _PASSES_OVER_HIDDEN = 22
 """Times that a layer's norms, residuals, activations and casts read or write a bf16 hidden unit forward (assumed)."""
 _PASSES_OVER_COPIES = 4
@@ -70,19 +73,17 @@ def forward_pass(model: Model, job: Job, layout: Layout, gpu: Gpu) -> Pass:
     experts = model.experts
     routed = model.parameters_per_expert * experts.active * experts.layers if experts else 0
     body = model.active_parameters - routed - model.embedding_parameters
-    heads = model.heads * model.head_dim
+    scores = model.heads * job.sequence * tokens * model.layers
     moved = _PASSES_OVER_HIDDEN * model.hidden * _ACTIVATION_BYTES * model.layers
     output = model.hidden * model.vocab
     whole = Pass(
         products_s=_MULTIPLY_ADD * body * tokens / (wide * slow),
-        attention_s=_CAUSAL
-        * 2
-        * _MULTIPLY_ADD
-        * job.sequence
-        * heads
-        * model.layers
-        * tokens
-        / (peak * row.attention_part),
+        attention_s=scores
+        * (
+            _CAUSAL * 2 * _MULTIPLY_ADD * model.head_dim / (peak * row.attention_part)
+            if job.fused_attention
+            else _SCORE_BYTES / (1 + _ATTENTION_BACKWARD) / (gpu.memory_tb_per_s * _BYTES_PER_TB * _SCORE_RATE)
+        ),
         memory_s=moved * tokens / bandwidth,
         experts_s=_experts_s(model, layout, row, tokens, wide, bandwidth),
         output_s=_MULTIPLY_ADD * output * tokens / (peak * plain.peak_part * slow),

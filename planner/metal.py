@@ -1,6 +1,6 @@
 """The plan of a stack on premises."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
@@ -20,7 +20,8 @@ from planner.facility.racks import outlets
 from planner.forecast import GpuHour
 from planner.interconnect import Switching
 from planner.inventory import plan_site
-from planner.networks import plan_networks
+from planner.networks import NetworkPlan, plan_networks
+from planner.pool_types import MetalPoolPlan
 from planner.pools import plan_metal_pools, totals
 from planner.procurement import Check, bill_checks, room_checks
 from planner.slurm import plan_slurm
@@ -28,6 +29,7 @@ from planner.storage.plan import client_rates, plan_metal_storage
 from planner.supply import metal_charts
 from planner.workload_types import RunPlan
 from planner.workloads import plan_runs
+from settings.facility import MOST_RACKS
 from settings.model import MetalSettings
 from settings.workloads import TrainingRun
 
@@ -44,10 +46,7 @@ def metal_draft(settings: MetalSettings, shipped: Catalogue, now: datetime) -> M
     storage = plan_metal_storage(settings.storage, settings.training, pools, catalogue.models, rows, roce=roce)
     read_mb_per_s = storage.read_gb_per_s * 1000 if storage and storage.read_gb_per_s else _UNKNOWN_READ_MB_PER_S
     fabric = plan_fabric(settings.fabric, pools, catalogue.switches)
-    networks = plan_networks(settings, catalogue, pools, fabric)
-    switches = [("switch", fabric.switch, fabric.growth.day_one.switches)] if fabric else []
-    switches += [(f"{each.kind}-switch", each.switch, each.design.switches) for each in networks]
-    facility = plan_facility(settings.facility, inventory(pools.values(), settings.storage, rows, switches))
+    networks, facility = _room(settings, catalogue, pools, fabric)
     bom = plan_purchase(settings, catalogue, pools, fabric, facility, networks)
     sums = totals(pools.values())
     people = people_for(sums.gpus)
@@ -85,6 +84,22 @@ def metal_draft(settings: MetalSettings, shipped: Catalogue, now: datetime) -> M
     )
     draft = replace(draft, charts=metal_charts(draft))
     return replace(draft, slurm=plan_slurm(settings, draft)) if draft.slurms else draft
+
+
+def _room(
+    settings: MetalSettings, catalogue: Catalogue, pools: Mapping[str, MetalPoolPlan], fabric: FabricPlan | None
+) -> tuple[tuple[NetworkPlan, ...], FacilityPlan]:
+    """Networks and racks: racks' power strips have ports on switches, which may take a further rack."""
+    room, strips = settings.facility, -1
+    while True:
+        networks = plan_networks(settings, catalogue, pools, fabric, max(0, strips))
+        switches = [("switch", fabric.switch, fabric.growth.day_one.switches)] if fabric else []
+        switches += [(f"{each.kind}-switch", each.switch, each.design.switches) for each in networks]
+        facility = plan_facility(room, inventory(pools.values(), settings.storage, catalogue.storage_servers, switches))
+        needed = room.power_strips(min(len(facility.racks), MOST_RACKS))
+        if needed <= strips:
+            return networks, facility
+        strips = needed
 
 
 def _switching(settings: MetalSettings, fabric: FabricPlan | None) -> Switching:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from catalogue.network_types import Generation, Nic, NicGroup, NicRole, Switch, of_role
 from catalogue.whole import Catalogue
-from planner.fabric.cabling import Link, Span, links
+from planner.fabric.cabling import SITE_NETWORK, Link, Span, links
 from planner.fabric.design import Demand, FabricDesign, Topology, Wiring, names
 from planner.fabric.plan import FabricPlan
 from planner.fabric.ports import radix
@@ -43,7 +43,8 @@ class Joined:
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkPlan:
-    """A network as it is bought: its switches and what is joined to them. `ports_per_cage` is a switch's."""
+    """A network as it is bought: its switches and what is joined to them. `ports_per_cage` is a switch's; each leaf has
+    `uplinks` to the site's own network."""
 
     kind: Literal["storage", "management"]
     switch: Switch
@@ -51,6 +52,12 @@ class NetworkPlan:
     ports_per_cage: int
     design: FabricDesign
     joined: tuple[Joined, ...]
+    uplinks: int = 0
+
+    @property
+    def cables(self) -> int:
+        """All of them."""
+        return self.design.cables + self.uplinks * self.design.leaves
 
     def links(self) -> Iterator[Link]:
         """Every cable, between ports that have names."""
@@ -73,12 +80,20 @@ class NetworkPlan:
                 yield link._replace(span=_SPANS[self.kind][min(port, 1)], low=low, low_port=port)
             else:
                 yield link
+        for number in range(self.uplinks * self.design.leaves):
+            leaf, port = divmod(number, self.uplinks)
+            up = self.design.down + port
+            yield Link(Span.UPLINK, named.leaves[leaf], up, SITE_NETWORK, number, None, None)
 
 
 def plan_networks(
-    settings: MetalSettings, catalogue: Catalogue, pools: Mapping[str, MetalPoolPlan], fabric: FabricPlan | None
+    settings: MetalSettings,
+    catalogue: Catalogue,
+    pools: Mapping[str, MetalPoolPlan],
+    fabric: FabricPlan | None,
+    power_strips: int = 0,
 ) -> tuple[NetworkPlan, ...]:
-    """The networks that the stack's machines and switches need beside the compute fabric."""
+    """The networks that machines, switches and power strips need beside the compute fabric."""
     stores = [
         (each.role, catalogue.storage_servers[each.row], each.count)
         for each in settings.storage.servers
@@ -91,6 +106,8 @@ def plan_networks(
     switches = [Joined(name="switch", count=fabric.growth.day_one.switches, ports=1)] if fabric else []
     if storage:
         switches.append(Joined(name="storage-switch", count=storage.design.switches, ports=1))
+    if power_strips:
+        switches.append(Joined(name="power-strip", count=power_strips, ports=1))
     joined = [Joined(name=name, count=count, ports=_PORTS_OF_A_MACHINE) for name, count, _ in machines]
     management = _management((*joined, *switches), catalogue.switches)
     return tuple(each for each in (storage, management) if each)
@@ -143,6 +160,7 @@ def _management(joined: tuple[Joined, ...], switches: Mapping[str, Switch]) -> N
         ports_per_cage=1,
         design=built,
         joined=joined,
+        uplinks=_UPLINKS,
     )
 
 

@@ -12,7 +12,7 @@ from catalogue.images import own_images
 from catalogue.supply import whole_name
 from planner.fabric.plan import on_fabric
 from planner.mlops import has_mlflow
-from planner.teams import plan_teams
+from planner.teams import plan_teams, trials_of
 from settings.model import Settings
 from settings.serving import Serving
 from settings.workloads import Training
@@ -103,11 +103,12 @@ def plan_signatures(settings: Settings) -> SignaturesPlan | None:
     if wanted is None or registry is None:
         return None
     port = registry.partition("/")[0].partition(":")[2]
+    trials = {trials_of(each.team) for each in settings.training.experiments if each.team}
     return SignaturesPlan(
         key=wanted.key,
         issuer=wanted.keyless.issuer if wanted.keyless else None,
         identity=wanted.keyless.identity if wanted.keyless else None,
-        namespaces=tuple(sorted(wanted.namespaces)),
+        namespaces=tuple(sorted({*wanted.namespaces, *(trials if "training" in wanted.namespaces else ())})),
         replicas=wanted.replicas,
         port=int(port or 443),
     )
@@ -174,7 +175,9 @@ def _names(draft: Draft, platform: list[versions.Chart]) -> tuple[str, ...]:
         if any(service.scaling for service in draft.services.values()):
             found.append(versions.PROMETHEUS_ADAPTER)
     if draft.gateway:
-        found += [versions.CERT_MANAGER, versions.TRAEFIK]
+        found.append(versions.TRAEFIK)
+    if draft.certificates:
+        found.append(versions.CERT_MANAGER)
     if draft.settings.supply.signatures:
         found.append(versions.KYVERNO)
     return tuple(sorted(each.name for each in found))

@@ -55,6 +55,11 @@ def _plan(team: Team) -> TeamPlan:
     )
 
 
+def trials_of(team: str) -> str:
+    """The namespace of the trials of a team's experiments, where its people read and nobody of them writes."""
+    return f"trials-{team}"
+
+
 def admitted(team: str, role: str) -> str:
     """The group of people of a team whom the platform knows by themselves."""
     return f"gpucluster:{team}:{role}"

@@ -103,6 +103,15 @@ class Plan:
     signatures: SignaturesPlan | None = None
 
     @property
+    def certificates(self) -> bool:
+        """Whether the gateway or Katib's webhooks have certificates of cert-manager's."""
+        return self.gateway is not None or bool(self.experiments)
+
+    def trial_gpus(self, team: str) -> int:
+        """GPUs that the trials of a team's experiments hold at most."""
+        return sum(each.most_gpus for each in self.experiments.values() if each.team == team)
+
+    @property
     def of_kubernetes(self) -> "Plan":
         """What of it Kubernetes runs."""
         return self

@@ -30,7 +30,8 @@ def winner(experiment: Mapping[str, Any]) -> dict[str, str]:
     true = {each["type"]: each for each in status.get("conditions") or () if each.get("status") == "True"}
     if "Succeeded" not in true:
         why = true["Failed"].get("message", "") if "Failed" in true else "it goes on"
-        raise NoWinnerError(f"experiment {name} has no winner: {why}; kubectl -n training describe experiment {name}")
+        space = experiment.get("metadata", {}).get("namespace", "training")
+        raise NoWinnerError(f"experiment {name} has no winner: {why}; kubectl -n {space} describe experiment {name}")
     best = (status.get("currentOptimalTrial") or {}).get("parameterAssignments") or ()
     if not best:
         raise NoWinnerError(f"experiment {name} ended without a trial that told its metric")
@@ -107,7 +108,7 @@ def main(words: Sequence[str], *, read: str | None = None) -> int:
     asked = parser.parse_args(list(words))
     file = Path(f"Pulumi.{asked.stack}.yaml")
     try:
-        experiment = json.loads(sys.stdin.read() if read is None else read)
+        (experiment,) = json.loads(sys.stdin.read() if read is None else read)["items"]
         settings, text = from_file(file), file.read_text(encoding="utf-8")
         run = asked.to or _run_of(settings, experiment["metadata"]["name"])
         new = written(text, run, winner(experiment))
@@ -116,7 +117,7 @@ def main(words: Sequence[str], *, read: str | None = None) -> int:
             tried.write_text(new, encoding="utf-8")
             from_file(tried)
     except (ValueError, KeyError, TypeError):
-        print("standard input has no Experiment of Katib as JSON: see the message of kubectl above", file=sys.stderr)
+        print("kubectl found no such Experiment of Katib, or says above why it could not look", file=sys.stderr)
         return 2
     except (NoWinnerError, SettingsError, OSError) as error:
         print(error, file=sys.stderr)

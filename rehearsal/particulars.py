@@ -127,13 +127,8 @@ def nothing(text: str) -> Content:
     return Content(region(text))
 
 
-def no_secrets(text: str) -> Sequence[str]:  # noqa: ARG001 - the stack file, which says nothing of the kind
-    """No secrets but those that Pulumi.yaml declares."""
-    return ()
-
-
-def no_looks(stack: str, prometheus: str, proxy: str) -> Sequence[str]:  # noqa: ARG001 - as a program's own is called
-    """No commands of the program's own."""
+def nothing_more(*_: Any, **__: Any) -> tuple[()]:
+    """Nothing of the program's own: no secrets, commands or failures, nothing shown, and no end by itself."""
     return ()
 
 
@@ -147,21 +142,6 @@ def no_losses(job: Mapping[str, Any]) -> str | None:  # noqa: ARG001 - a job of 
     return None
 
 
-def no_failures(kube: Kube) -> Sequence[str]:  # noqa: ARG001 - as a program's own is called
-    """Nothing of the program writes down what failed."""
-    return ()
-
-
-def nothing_shown(cluster: Cluster, *, now: bool) -> Iterable[Shown]:  # noqa: ARG001 - as a program's own is called
-    """Nothing but what the tables say."""
-    return ()
-
-
-def endless(text: str, account: Account, say: Callable[[str], None]) -> Sequence[str]:  # noqa: ARG001 - as a program's own is called
-    """A stack that does not end by itself."""
-    return ()
-
-
 @dataclass(frozen=True)
 class Particulars:
     """What is particular to a program."""
@@ -172,21 +152,21 @@ class Particulars:
     """Whether no registry has an image, by the pod that names it; None: every image is there."""
     account: Callable[[str], Content] = nothing
     """From the text of a stack file to what the account holds before the stack."""
-    secrets: Callable[[str], Sequence[str]] = no_secrets
+    secrets: Callable[[str], Sequence[str]] = nothing_more
     """From the text of a stack file to the full keys (`project:key`) of secrets that it needs beside those."""
     typed: Callable[..., str] = rehearse
     """`typed(command, stack, flag="")`: what messages tell a person to type, where a program has its own way."""
-    looks: Callable[[str, str, str], Sequence[str]] = no_looks
+    looks: Callable[[str, str, str], Sequence[str]] = nothing_more
     """From a stack, its Prometheus' address and the proxy (in words of a shell) by which that answers to commands that
     show more of it."""
     loses: Callable[[Mapping[str, Any]], str | None] = no_losses
     """From a job's object to a sentence about what is lost, and what kept, when it is deleted."""
-    failed: Callable[[Kube], Sequence[str]] = no_failures
+    failed: Callable[[Kube], Sequence[str]] = nothing_more
     """From a cluster to sentences about what failed in it lately, as the program's own parts have written it down."""
-    shows: Callable[..., Iterable[Shown]] = nothing_shown
+    shows: Callable[..., Iterable[Shown]] = nothing_more
     """`shows(cluster, now=...)`: what a cluster has to show beside what runs in it. With `now` what a schedule would
     bring in hours is brought first."""
-    outlive: Callable[[str, Account, Callable[[str], None]], Sequence[str]] = endless
+    outlive: Callable[[str, Account, Callable[[str], None]], Sequence[str]] = nothing_more
     """From the text of a stack file, the account and where to say what is done: let the account's clock pass
     the stack's own end, if it has one; what is not as it should be then, in sentences."""
     upstream: Path | None = None

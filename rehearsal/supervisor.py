@@ -8,6 +8,7 @@ import argparse
 import datetime
 import enum
 import fcntl
+import gc
 import json
 import logging
 import os
@@ -236,6 +237,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--dir", type=Path, required=True, help="the site's directory")
     parser.add_argument("--root", type=Path, required=True, help="the program's directory")
     options = parser.parse_args(arguments)
+    gc.freeze()  # what is imported never becomes garbage
     place = SiteDirectory(options.dir.absolute()).create()
     keys.make(place.keys)
     logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(asctime)s %(levelname)s %(message)s")

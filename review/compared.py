@@ -33,7 +33,7 @@ class Compared:
     @property
     def difference(self) -> Difference:
         """What changes in numbers and findings; from nothing where no stack was, or none that could be planned."""
-        return differing(_side(self.before), _side(self.after), ("base", self.stack))
+        return differing(_side(self.before), _side(self.after))
 
 
 def _side(told: Told | None) -> Side:

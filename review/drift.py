@@ -77,7 +77,7 @@ def main(arguments: Sequence[str]) -> int:
     (options.out / f"{stack}.diff").write_text(
         whole(Compared(stack=stack, before=None, after=None, preview=seen)), encoding="utf-8"
     )
-    print(f"{stack}: {counted(len(seen.changes), 'resource')} differ{'s' if len(seen.changes) == 1 else ''}")
+    print(f"{stack}: {counted(len(seen.changes), 'resource')} differ{'s' if len(seen.changes) < 2 else ''}")
     return 0
 
 

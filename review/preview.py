@@ -48,22 +48,21 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What a policy says of a resource; it stops an update if it is `mandatory`."""
+    """What a policy says, with the resource that it names; it stops an update if it is `mandatory`."""
 
     policy: str
     mandatory: bool
     message: str
-    resource: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Preview:
-    """One preview: its steps, what policies say, the engine's errors, and the policies that were asked."""
+    """One preview: its steps, what policies say, the engine's errors, and the policies that it keeps."""
 
     steps: tuple[Step, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     errors: tuple[str, ...] = ()
-    asked: frozenset[str] = frozenset()
+    kept: frozenset[str] = frozenset()
 
     @property
     def changes(self) -> tuple[Step, ...]:
@@ -98,7 +97,7 @@ def read(lines: Iterable[str]) -> Preview:
     steps: dict[tuple[str, str], Step] = {}
     verdicts: list[Verdict] = []
     errors: list[str] = []
-    asked: set[str] = set()
+    kept: set[str] = set()
     ended = False
     for number, line in enumerate(lines, 1):
         try:
@@ -111,8 +110,7 @@ def read(lines: Iterable[str]) -> Preview:
             elif "policyEvent" in event:
                 verdicts.append(_verdict(event["policyEvent"]))
             elif "policyAnalyzeStackSummaryEvent" in event:
-                said = event["policyAnalyzeStackSummaryEvent"]
-                asked |= {*(said.get("passed") or ()), *(said.get("failed") or ())}
+                kept |= {*(event["policyAnalyzeStackSummaryEvent"].get("passed") or ())}
             elif "diagnosticEvent" in event and event["diagnosticEvent"].get("severity") == "error":
                 errors.append(event["diagnosticEvent"]["message"].strip())
             ended = ended or "summaryEvent" in event
@@ -120,7 +118,7 @@ def read(lines: Iterable[str]) -> Preview:
             raise PreviewError(f"line {number} of the event log is not the engine's ({error})") from None
     if not ended and not errors:
         errors.append("the preview ended before its summary: it was killed, or has not ended yet")
-    return Preview(steps=tuple(steps.values()), verdicts=tuple(verdicts), errors=tuple(errors), asked=frozenset(asked))
+    return Preview(steps=tuple(steps.values()), verdicts=tuple(verdicts), errors=tuple(errors), kept=frozenset(kept))
 
 
 def _step(metadata: Mapping[str, Any]) -> Step:
@@ -140,10 +138,8 @@ def _step(metadata: Mapping[str, Any]) -> Step:
 
 
 def _verdict(event: Mapping[str, Any]) -> Verdict:
-    urn = event.get("resourceUrn") or ""
     return Verdict(
         policy=event["policyName"],
         mandatory=event.get("enforcementLevel") == "mandatory",
         message=event["message"].strip(),
-        resource=urn.split("::", 3)[3] if urn.count("::") >= 3 else "",
     )

@@ -90,6 +90,6 @@ def _verdicts(stack: Compared) -> Block:
         f"- {'**stops**' if each.mandatory else 'advises'} {code(each.policy)}: {plain(each.message)}"
         for each in stack.preview.verdicts
     ]
-    if not lines and stack.preview.asked:
-        return Block(rank=Rank.FINDINGS, lines=[f"**Policies**: {len(stack.preview.asked)} asked, none broken"])
+    if not lines and stack.preview.kept:
+        return Block(rank=Rank.FINDINGS, lines=[f"**Policies**: {len(stack.preview.kept)} asked, none broken"])
     return Block(rank=Rank.FINDINGS, head="**Policies**\n", lines=lines)

@@ -174,7 +174,10 @@ class Experiment(Section):
     nodes: Annotated[
         int | None, Field(ge=1, le=4096, description="nodes of a trial; None = as many as the run has")
     ] = None
-    queue: Annotated[Name, Field(description="a queue that is reclaimable")] = "experiments"
+    team: Annotated[
+        Name | None, Field(description="the team whose people see it; trials go into its queue. None = nobody's")
+    ] = None
+    queue: Annotated[Name, Field(description="a queue that is reclaimable; with team, the team's")] = "experiments"
     tokens_billion: Annotated[
         float | None, Field(gt=0, le=1_000_000, description="tokens of a trial in 10^9; None = as the run")
     ] = None

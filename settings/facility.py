@@ -11,10 +11,13 @@ CONTINUOUS = 0.8
 """Share of a breaker's rating that a load may take for hours (NEC 210.20 and 215.3: 125 % of continuous load)."""
 
 
+MOST_RACKS = 4096
+
+
 class Racks(Section):
     """Equal racks. `power_kw` is the power limit of one rack."""
 
-    count: Annotated[int, Field(ge=1, le=4096)]
+    count: Annotated[int, Field(ge=1, le=MOST_RACKS)]
     units: Annotated[int, Field(ge=1, le=60)] = 42
     power_kw: Annotated[float, Field(gt=0, le=500)]
 
@@ -54,7 +57,9 @@ class CoolingSection(Section):
 
 
 class Facility(Section):
-    """The room's limits. `feeds` are independent supplies of each rack, `circuits_per_rack` those of one feed."""
+    """The room's limits. `feeds` are independent supplies of each rack, `circuits_per_rack` those of one feed, each of
+    which has a power strip.
+    """
 
     racks: Racks
     circuit: Circuit
@@ -68,3 +73,7 @@ class Facility(Section):
     cooling: CoolingSection
     usd_per_kwh: Annotated[float, Field(gt=0, le=10)]
     margin: Annotated[float, Field(ge=0, le=1, description="share of power and cooling kept in reserve")] = 0.1
+
+    def power_strips(self, racks: int) -> int:
+        """Those of so many racks."""
+        return racks * self.feeds * self.circuits_per_rack

@@ -95,7 +95,8 @@ def across_sections(data: Any) -> list[Problem]:
             for index, experiment in experiments.items()
             for problem in (
                 *_named(runs, ("training", "experiments", index, "run"), experiment.get("run"), "run"),
-                *_queue(queues, ("training", "experiments", index, "queue"), experiment.get("queue", "experiments")),
+                *_named(teams, ("training", "experiments", index, "team"), experiment.get("team"), "team"),
+                *_trials_queue(queues, teams, index, experiment),
             )
         ),
         *(
@@ -215,6 +216,20 @@ def _pool(pools: Mapping[int, Mapping[str, Any]], path: Path, name: Any, role: s
 
 def _queue(queues: Mapping[int, Mapping[str, Any]], path: Path, name: Any) -> Iterable[Problem]:
     return _named(queues, path, name, "queue") if queues else ()
+
+
+def _trials_queue(
+    queues: Mapping[int, Mapping[str, Any]],
+    teams: Mapping[int, Mapping[str, Any]],
+    index: int,
+    experiment: Mapping[str, Any],
+) -> Iterable[Problem]:
+    """Trials of a team go into its own queue: admission lets nothing of it into another one."""
+    path, said, team = ("training", "experiments", index, "queue"), experiment.get("queue"), experiment.get("team")
+    if team is None:
+        yield from _queue(queues, path, said or "experiments")
+    elif said is not None and said not in [each.get("queue") for each in teams.values() if each.get("name") == team]:
+        yield path, f"trials of team {echo(str(team))} go into its own queue; remove it"
 
 
 def _named(entries: Mapping[int, Mapping[str, Any]], path: Path, name: Any, kind: str) -> Iterable[Problem]:

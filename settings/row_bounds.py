@@ -58,6 +58,8 @@ BOUNDS: Mapping[str, tuple[float, float]] = {
     "ffn": (1, 100_000_000),
     "vocab": (1, 100_000_000),
     "context": (256, 10**9),
+    "windowed_layers": (0, 100_000),
+    "window": (0, 10**9),
     "bytes_per_parameter": (0, 16),
     "kv_rank": (1, 1_000_000),
     "query_rank": (0, 1_000_000),

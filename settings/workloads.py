@@ -210,8 +210,8 @@ class TrainingRun(Section):
     fused_attention: Annotated[
         bool,
         Field(
-            description="false: the script keeps the scores of attention, which takes memory; the step's time stays "
-            "that of fused attention (FlashAttention, PyTorch's SDPA)"
+            description="false: the script keeps the scores of attention, which takes memory and time; true: they stay "
+            "within a kernel (FlashAttention, PyTorch's SDPA)"
         ),
     ] = True
     parallelism: Parallelism = Field(default_factory=Parallelism)

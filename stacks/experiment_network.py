@@ -16,36 +16,33 @@ _ALGORITHMS = "katib.kubeflow.org/suggestion"
 """Label of the pods of an algorithm's service (pkg/controller.v1beta1/util/labels.go)."""
 
 
-def experiment_rules(api: Reach, stores: Sequence[Reach]) -> Mapping[str, Sequence[Rule]]:
-    """The rules where Katib runs and where its trials do. Early stopping writes a trial's status. `stores` is how pods
-    reach the object store.
+def experiment_rules(api: Reach, stores: Sequence[Reach], spaces: Sequence[str]) -> Mapping[str, Sequence[Rule]]:
+    """The rules where Katib runs and in the `spaces` where its trials do. Early stopping writes a trial's status.
+    `stores` is how pods reach the object store.
     """
     trials, algorithms = Pods(having=EXPERIMENT_KEY), Pods(having=_ALGORITHMS)
     database = Flow(peers=[Pods(labels=DATABASE)], ports=[DATABASE_PORT])
     manager = Flow(peers=[Pods(namespace="kubeflow", labels=MANAGER)], ports=[MANAGER_PORT])
     controller = Pods(namespace="kubeflow", labels=LABELS)
     ports = (ALGORITHM_PORT, STOPPING_PORT)
+    there = [
+        Rule(name="trials-tell", pods=trials, egress=[manager, Flow(peers=[algorithms], ports=[STOPPING_PORT])]),
+        Rule(
+            name="algorithms",
+            pods=algorithms,
+            ingress=[Flow(peers=[controller], ports=ports), Flow(peers=[trials], ports=[STOPPING_PORT])],
+            egress=[manager, Flow(peers=[api], ports=api.ports)],
+        ),
+    ]
     return {
-        "training": [
-            Rule(
-                name="trials-tell",
-                pods=trials,
-                egress=[manager, Flow(peers=[algorithms], ports=[STOPPING_PORT])],
-            ),
-            Rule(
-                name="algorithms",
-                pods=algorithms,
-                ingress=[Flow(peers=[controller], ports=ports), Flow(peers=[trials], ports=[STOPPING_PORT])],
-                egress=[manager, Flow(peers=[api], ports=api.ports)],
-            ),
-        ],
+        **dict.fromkeys(spaces, there),
         "kubeflow": [
             Rule(
                 name="katib-asks",
                 pods=Pods(labels=LABELS),
                 egress=[
                     Flow(peers=[Pods(labels=MANAGER)], ports=[MANAGER_PORT]),
-                    Flow(peers=[Pods(namespace="training", having=_ALGORITHMS)], ports=ports),
+                    Flow(peers=[Pods(namespace=each, having=_ALGORITHMS) for each in spaces], ports=ports),
                 ],
             ),
             Rule(
@@ -55,8 +52,11 @@ def experiment_rules(api: Reach, stores: Sequence[Reach]) -> Mapping[str, Sequen
                     Flow(
                         peers=[
                             Pods(labels=LABELS),
-                            Pods(namespace="training", having=EXPERIMENT_KEY),
-                            Pods(namespace="training", having=_ALGORITHMS),
+                            *(
+                                Pods(namespace=each, having=key)
+                                for each in spaces
+                                for key in (EXPERIMENT_KEY, _ALGORITHMS)
+                            ),
                         ],
                         ports=[MANAGER_PORT],
                     )

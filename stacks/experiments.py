@@ -11,9 +11,11 @@ from components.kubeflow.katib import Katib, KatibArgs
 from components.kubeflow.katib_config import CollectorRoom
 from components.training.job import TrainingJobArgs
 from planner.experiments import COLLECTOR_MIB, COLLECTOR_MILLICORES, ExperimentPlan
+from planner.teams import RUNS
 from planner.types import Plan
 from planner.workload_types import RunPlan
 from stacks.backups import back_up
+from stacks.namespaces import spaces
 from stacks.platform import Platform
 from stacks.services import Services
 
@@ -26,29 +28,34 @@ def deploy_experiments(
     platform: Platform,
     services: Services,
     config: pulumi.Config,
-    asked: Callable[[RunPlan], TrainingJobArgs],
+    asked: Callable[[RunPlan, str], TrainingJobArgs],
     inside: pulumi.ResourceOptions,
 ) -> dict[str, pulumi.Output[str]]:
-    """Names of the experiments, each resolving when it is there. `asked` is what a run asks for, as a job takes it."""
+    """Names of the experiments, each resolving when it is there. `asked` is what a run asks for in a namespace, as a
+    job takes it.
+    """
     database = plan.trial_database
-    if database is None or not plan.experiments:
+    if database is None or services.certificates is None:
         return {}
     katib = KatibArgs(
         images={name: plan.supply.image(image) for name, image in versions.KATIB_IMAGES.items()},
         database_image=plan.supply.image(versions.POSTGRES_IMAGE),
         namespace=services.namespaces["kubeflow"],
-        trials=services.namespaces["training"],
+        trials={"trials" if each == RUNS else each: services.namespaces[each] for each in spaces(plan)},
         password=config.require_secret(database.secret),
         storage_class=platform.block,
         gib=database.gib,
         room=CollectorRoom(millicores=COLLECTOR_MILLICORES, memory_mib=COLLECTOR_MIB),
         operator=services.training_operator,
+        certificates=services.certificates,
     )
     made = Katib("katib", katib, inside)
     namespace = services.namespaces["kubeflow"]
     back_up("trials-backup", ACCOUNT, namespace, made.database, BACKUPS, database.backup_hours, platform, inside)
     return {
-        name: Experiment(f"experiment-{name}", _args(each, asked(each.trial), made.ready), inside).experiment
+        name: Experiment(
+            f"experiment-{name}", _args(each, asked(each.trial, each.namespace), made.ready), inside
+        ).experiment
         for name, each in plan.experiments.items()
     }
 

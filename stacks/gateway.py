@@ -6,7 +6,6 @@ import pulumi
 
 from catalogue import versions
 from catalogue.supply import Supply
-from components.gateway.cert_manager import ACCOUNT, cert_manager_values
 from components.gateway.definitions import GROUP, definitions
 from components.gateway.gateway import GATEWAY, Gateway, GatewayArgs
 from components.gateway.issuer import Acme, Issuer, IssuerArgs
@@ -21,7 +20,6 @@ from planner.monitoring.room import GATEWAY_REQUEST
 from planner.serving.gateway import AcmePlan, GatewayPlan, RoutePlan
 from planner.types import Plan
 from stacks.charts import chart_source
-from stacks.network import CERTIFICATES
 from stacks.network import GATEWAY as GATEWAYS
 from stacks.platform import Platform
 from stacks.services import Services
@@ -45,7 +43,6 @@ def deploy_gateway(plan: Plan, platform: Platform, services: Services) -> WayIn 
         return None
     inside = pulumi.ResourceOptions(parent=platform.layer, providers=[platform.cluster.provider])
     namespace = services.namespaces[GATEWAYS]
-    certificates = _cert_manager(wanted, plan.supply, platform, services, inside)
     traefik = _traefik(wanted, plan.supply, platform, services, inside)
     issuer = Issuer(
         "issuer",
@@ -53,7 +50,7 @@ def deploy_gateway(plan: Plan, platform: Platform, services: Services) -> WayIn 
             namespace=namespace,
             acme=_acme(wanted.acme, platform) if wanted.acme else None,
             common_name=f"{platform.cluster.name} private CA",
-            after=[certificates],
+            after=[services.certificates] if services.certificates else [],
         ),
         inside,
     )
@@ -72,31 +69,6 @@ def deploy_gateway(plan: Plan, platform: Platform, services: Services) -> WayIn 
 def _acme(wanted: AcmePlan, platform: Platform) -> Acme:
     records = platform.zones.records(wanted.zone) if platform.zones and wanted.zone else None
     return Acme(server=wanted.server, email=wanted.email, gateway=GATEWAY, records=records)
-
-
-def _cert_manager(
-    wanted: GatewayPlan, supply: Supply, platform: Platform, services: Services, inside: pulumi.ResourceOptions
-) -> pulumi.Resource:
-    """cert-manager. Where it writes records, its pods come after the right to do so, which only new pods are given."""
-    namespace, values = services.namespaces[CERTIFICATES], cert_manager_values(CERTIFICATES)
-    if platform.zones and wanted.acme and wanted.acme.zone:
-        account = platform.zones.writer(
-            "certificates-identity",
-            zone=wanted.acme.zone,
-            hostnames=list(wanted.hostnames.values()),
-            namespace=namespace,
-            account=ACCOUNT,
-            opts=inside,
-        )
-        values = cert_manager_values(CERTIFICATES, records=True)
-        values["serviceAccount"] = {"name": account}
-    chart = ChartArgs(
-        source=chart_source(versions.CERT_MANAGER, supply),
-        namespace=namespace,
-        values=values,
-        after=[platform.cluster.ready, services.monitors],
-    )
-    return Chart("cert-manager", chart, inside).release
 
 
 def _traefik(

@@ -35,7 +35,7 @@ def _own(threshold: OwnThreshold) -> Threshold:
     failure = next(each for each in failures() if each.id == threshold.failure)
     replaced = failure.limits[threshold.limit]
     unit = replaced.unit if isinstance(replaced, Threshold) else ""
-    return Threshold(value=threshold.value, unit=unit, source=threshold.source)
+    return Threshold(threshold.value, unit, threshold.source)
 
 
 def _run(run: RunPlan) -> RunLimits:

@@ -53,17 +53,17 @@ def network_rules(
     gates: Sequence[str],
     *,
     gateway: GatewayPlan | None,
-    experiments: bool,
+    trials: Sequence[str],
     tracking: TrackingPlan | None,
     outside: bool,
     pipelines: bool,
     registry: int | None,
 ) -> Mapping[str, Sequence[Rule]]:
-    """The rules by namespace; `gates` are the pools that are measured. With `experiments` Katib is there, with
+    """The rules by namespace; `gates` are the pools that are measured. Katib is there for namespaces of `trials`, with
     `tracking` what runs tell, with `outside` what brings secrets, with `pipelines` those of Kubeflow, with
     `registry`, the port that signatures are fetched from, what checks them."""
-    katib = experiment_rules(known.api, _stores(known)) if experiments else {}
-    told = tracking_rules(tracking, _stores(known)) if tracking else {}
+    katib = experiment_rules(known.api, _stores(known), trials) if trials else {}
+    told = tracking_rules(tracking, _stores(known), trials or ("training",)) if tracking else {}
     steps = pipelines_rules(known.api, _stores(known), tracked=TRACKER in told) if pipelines else {}
     own = {TRACKER: [DENY, NAMES, *told[TRACKER], *steps.get(TRACKER, ())]} if TRACKER in told else {}
     if PIPELINES in steps:
@@ -71,7 +71,12 @@ def network_rules(
     pages = people_rules(gateway.people) if gateway and gateway.people else {}
     rules = (
         (_way_in(known, gateway) if gateway else {})
+        | ({CERTIFICATES: _certificates(known, gateway)} if gateway or trials else {})
         | own
+        | {
+            each: [DENY, NAMES, _scraped(), _objects(known, Pods()), *katib[each], *told.get(each, ())]
+            for each in trials
+        }
         | (_outside_rules(known) if outside else {})
         | (_signature_rules(known, registry) if registry else {})
         | {
@@ -194,6 +199,21 @@ def _asked_from_outside() -> Rule:
     return Rule(name="gateway", ingress=[Flow(peers=[Pods(namespace=GATEWAY, labels=TRAEFIK)], ports=[PORT])])
 
 
+def _certificates(known: Connections, gateway: GatewayPlan | None) -> list[Rule]:
+    """Of cert-manager, which asks an authority outside, where there is one, and the platform for records of names."""
+    acme = gateway.acme if gateway else None
+    authority = [internet((80, 443)), *(_platform(known) if acme and acme.zone else ())]
+    return [
+        DENY,
+        NAMES,
+        _scraped(),
+        asks_api(known),
+        webhooks(known),
+        _among_themselves(),
+        *([Rule(name="authority", egress=[_at(each) for each in authority])] if acme else []),
+    ]
+
+
 def _way_in(known: Connections, gateway: GatewayPlan) -> dict[str, list[Rule]]:
     """A load balancer hands on what it lets in, from callers' addresses or its own, and from those of nodes.
 
@@ -205,8 +225,6 @@ def _way_in(known: Connections, gateway: GatewayPlan) -> dict[str, list[Rule]]:
     solver = Flow(peers=[Pods(having=SOLVER_KEY)], ports=[SOLVER_PORT])
     answered = Rule(name="answers", pods=Pods(having=SOLVER_KEY), ingress=[Flow(peers=[traefik], ports=[SOLVER_PORT])])
     acme = gateway.acme is not None
-    zone = gateway.acme is not None and gateway.acme.zone is not None
-    authority = [internet((80, 443)), *(_platform(known) if zone else ())]
     return {
         GATEWAY: [
             DENY,
@@ -216,15 +234,6 @@ def _way_in(known: Connections, gateway: GatewayPlan) -> dict[str, list[Rule]]:
             Rule(name="callers", pods=traefik, ingress=[listens]),
             Rule(name="asks-servers", pods=traefik, egress=[asks, *([solver] if acme else [])]),
             *([answered] if acme else []),
-        ],
-        CERTIFICATES: [
-            DENY,
-            NAMES,
-            _scraped(),
-            asks_api(known),
-            webhooks(known),
-            _among_themselves(),
-            *([Rule(name="authority", egress=[_at(each) for each in authority])] if acme else []),
         ],
     }
 

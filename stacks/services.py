@@ -8,30 +8,29 @@ import pulumi
 
 from catalogue import versions
 from catalogue.supply import Supply
-from components.gateway.sign_in import NAMESPACE as PEOPLE
-from components.kubeflow.katib_hooks import TAKES_EXPERIMENTS
 from components.kubeflow.pipelines import NAMESPACE as PIPELINES
 from components.layers import Scheduling
 from components.platform.charts import Chart, ChartArgs
 from components.platform.gang_admission import GangAdmission, GangAdmissionArgs
 from components.platform.hyper_nodes import HyperNodes, HyperNodesArgs
 from components.platform.metrics_server import metrics_server_values
-from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
+from components.platform.namespaces import Namespaces, NamespacesArgs
 from components.platform.network_rules import NetworkRules, NetworkRulesArgs
 from components.platform.pinned_memory import PinnedMemory
-from components.platform.priorities import PRIORITIES, Priorities
+from components.platform.priorities import Priorities
 from components.platform.queues import Queues, QueuesArgs, QueueSpec
 from components.platform.sandbox import Sandbox
 from components.platform.training_operator import TrainingOperator, TrainingOperatorArgs
 from components.platform.volcano import volcano_values
 from components.platform.volumes_end import VolumesEnd, VolumesEndArgs, volumes_end_files
 from components.storage.claims import ClaimSpec
-from components.tracking.mlflow import NAMESPACE as TRACKER
+from planner.teams import RUNS
 from planner.types import Plan
 from stacks import devices
+from stacks.certificates import deploy_certificates
 from stacks.charts import chart_source
-from stacks.gpu_pools import GpuPool
-from stacks.network import CERTIFICATES, GATEWAY, OUTSIDE, SIGNATURES, mail_ports, network_rules
+from stacks.namespaces import copying, namespace_specs, spaces, trials_of_teams
+from stacks.network import mail_ports, network_rules
 from stacks.outside import Outside, deploy_outside
 from stacks.platform import Platform
 from stacks.signatures import checked
@@ -44,7 +43,8 @@ HOME = "home"
 class Services:
     """What workloads refer to. Names resolve when the things exist; `claims` go by (namespace, claim).
 
-    `gpus` is what shows that a pool's GPUs work, by its name; `outside` brings secrets that the stack file has not.
+    `gpus` is what shows that a pool's GPUs work, by its name; `outside` brings secrets that the stack file has not,
+    `certificates` is what shows that cert-manager takes orders.
     """
 
     namespaces: Mapping[str, pulumi.Output[str]]
@@ -55,78 +55,14 @@ class Services:
     monitors: pulumi.Resource
     gpus: Mapping[str, Sequence[pulumi.Resource]]
     outside: Outside | None
-
-
-def namespace_specs(
-    pools: Sequence[GpuPool],
-    *,
-    gateway: bool = False,
-    tracker: bool = False,
-    outside: bool = False,
-    pipelines: bool = False,
-    people: bool = False,
-    signatures: bool = False,
-    experiments: bool = False,
-) -> list[NamespaceSpec]:
-    """The namespaces. Of what the baseline level forbids, training pods get what the fabric's devices ask for, and no
-    more (NW03); operands of the GPU Operator mount the host. Neither side's pods may carry the other's priority, and
-    inference has the GPUs of its pools and no more (A08). Among gangs the queues share, and priority decides: a quota
-    would end preemption (M04).
-    """
-    fabric_asks = any(pool.network.capabilities for pool in pools if pool.role == "training")
-    no_gpus = dict.fromkeys(PRIORITIES, 0)
-    serving = sum(pool.count * pool.devices for pool in pools if pool.role == "inference")
-
-    return [
-        NamespaceSpec(
-            name="training",
-            pod_security="privileged" if fabric_asks else "baseline",
-            pins_memory=fabric_asks,
-            gpus={"inference": 0},
-            limits=True,
-            labels=TAKES_EXPERIMENTS if experiments else {},
-        ),
-        NamespaceSpec(
-            name="inference",
-            pod_security="baseline",
-            gpus={"inference": serving, "training": 0, "experiments": 0},
-            limits=True,
-        ),
-        NamespaceSpec(name="gpu-operator", pod_security="privileged"),
-        NamespaceSpec(name="volcano-system", pod_security="baseline"),
-        NamespaceSpec(name="kubeflow", pod_security="baseline"),
-        # Exporter and log collector of a node look into it: its network, processes and directories.
-        NamespaceSpec(name="monitoring", pod_security="privileged"),
-        *(NamespaceSpec(name=name, pod_security="baseline") for name in (GATEWAY, CERTIFICATES) if gateway),
-        *([NamespaceSpec(name=TRACKER, pod_security="baseline")] if tracker else []),
-        *([NamespaceSpec(name=PEOPLE, pod_security="restricted", gpus=no_gpus)] if people else []),
-        *([NamespaceSpec(name=OUTSIDE, pod_security="baseline")] if outside else []),
-        *([NamespaceSpec(name=SIGNATURES, pod_security="baseline")] if signatures else []),
-        # Steps write where runs do, as whoever their image says, and have no GPUs.
-        *([NamespaceSpec(name=PIPELINES, pod_security="baseline", gpus=no_gpus)] if pipelines else []),
-    ]
-
-
-def _with_copies(plan: Plan) -> tuple[str, ...]:
-    """Namespaces whose pods copy from and to the object store. Katib's database is in Kubeflow's."""
-    copied = plan.trial_database is not None and plan.trial_database.backup_hours is not None
-    return ("training", "inference", TRACKER, PIPELINES, *(("kubeflow",) if copied else ()))
+    certificates: pulumi.Resource | None
 
 
 def deploy_services(plan: Plan, platform: Platform) -> Services:
     """Register the services; everything with pods comes after `platform.cluster.ready`."""
     kubernetes = platform.cluster.provider
     at_platform = pulumi.ResourceOptions(parent=platform.layer, providers=[kubernetes])
-    specs = namespace_specs(
-        list(platform.pools.values()),
-        gateway=plan.gateway is not None,
-        tracker=plan.tracking is not None and plan.tracking.mlflow is not None,
-        outside=plan.external_secrets is not None,
-        pipelines=plan.pipelines is not None,
-        people=plan.gateway is not None and plan.gateway.people is not None,
-        signatures=plan.signatures is not None,
-        experiments=bool(plan.experiments),
-    )
+    specs, trials = namespace_specs(plan, list(platform.pools.values())), trials_of_teams(plan)
     if any(spec.pins_memory for spec in specs):
         PinnedMemory("pinned-memory", at_platform)
     namespaces = Namespaces(
@@ -137,13 +73,13 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
         ),
         at_platform,
     ).names
-    platform.objects.prepare({name: namespaces[name] for name in _with_copies(plan) if name in namespaces}, at_platform)
+    platform.objects.prepare({name: namespaces[name] for name in copying(plan) if name in namespaces}, at_platform)
     rules = network_rules(
         platform.connections,
         mail_ports(plan),
         tuple(plan.measured),
         gateway=plan.gateway,
-        experiments=bool(plan.experiments),
+        trials=spaces(plan),
         tracking=plan.tracking,
         outside=plan.external_secrets is not None,
         pipelines=plan.pipelines is not None,
@@ -181,7 +117,8 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
             kubectl_image=plan.supply.image(versions.KUBECTL_IMAGE),
             fetch_image=plan.supply.image(versions.WAIT_IMAGE),
             namespace=namespaces["kubeflow"],
-            jobs=namespaces["training"],
+            jobs=namespaces[RUNS],
+            more={each: namespaces[each] for each in trials},
             scheduler=volcano,
             limited=any(pool.exclusive_cpus for pool in plan.pools.values()),
         ),
@@ -195,11 +132,15 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
         namespaces=namespaces,
         priorities=Priorities("priorities", at_scheduling).names,
         queues=Queues("queues", QueuesArgs(queues=queues, scheduler=volcano), at_scheduling).names,
-        claims=platform.shared.claims("claims", _claims(namespaces, pipelines=plan.pipelines is not None)),
+        claims=platform.shared.claims(
+            "claims",
+            _claims(namespaces, [*trials, *([PIPELINES] if plan.pipelines else [])]),
+        ),
         training_operator=operator.ready,
         monitors=monitors,
         gpus=gpus,
         outside=deploy_outside(plan, platform, namespaces, at_platform),
+        certificates=deploy_certificates(plan, platform, namespaces, monitors, at_platform),
     )
 
 
@@ -249,18 +190,18 @@ def _monitors(
     ).release
 
 
-def _claims(namespaces: Mapping[str, pulumi.Output[str]], *, pipelines: bool) -> list[ClaimSpec]:
-    """Every claim that a workload names (G31); pods that only read say so themselves (G32). Steps of pipelines find
-    data and checkpoints by the names that runs find them by.
+def _claims(namespaces: Mapping[str, pulumi.Output[str]], others: Sequence[str]) -> list[ClaimSpec]:
+    """Every claim that a workload names (G31); pods that only read say so themselves (G32). In `others` steps of
+    pipelines, and trials of teams, find data and checkpoints by the names that runs find them by.
     """
-    steps = [(PIPELINES, name) for _, name in (DATA, CHECKPOINTS)] if pipelines else []
+    more = [(each, name) for each in others for _, name in (DATA, CHECKPOINTS)]
     return [
         ClaimSpec(
             namespace=namespace,
             name=name,
             namespace_ref=namespaces[namespace],
         )
-        for namespace, name in (DATA, CHECKPOINTS, WEIGHTS, *steps)
+        for namespace, name in (DATA, CHECKPOINTS, WEIGHTS, *more)
     ]
 
 

@@ -8,7 +8,7 @@ import pulumi
 from components.platform.network_rules import NetworkRules, NetworkRulesArgs
 from components.platform.team_rights import TeamRights
 from components.platform.teams import Teams, TeamsArgs, TeamSpec
-from planner.teams import TeamPlan, admissions
+from planner.teams import TeamPlan, admissions, trials_of
 from planner.types import Plan
 from stacks.network import team_rules
 from stacks.platform import Platform
@@ -24,7 +24,7 @@ def deploy_teams(plan: Plan, platform: Platform, services: Services) -> dict[str
         return {}
     inside = pulumi.ResourceOptions(parent=platform.layer, providers=[platform.cluster.provider])
     rights = TeamRights("team-rights", inside)
-    specs = [_spec(team, services) for team in plan.teams]
+    specs = [_spec(team, plan, services) for team in plan.teams]
     made = Teams("teams", TeamsArgs(teams=specs, roles=rights.roles), inside)
     names = {team.namespace: made.namespaces[team.name] for team in plan.teams}
     rules = {team.namespace: team_rules(platform.connections, named=team.reaches is not None) for team in plan.teams}
@@ -58,13 +58,15 @@ def _name_hosts(teams: Sequence[TeamPlan], names: Mapping[str, pulumi.Input[str]
         platform.hosts.reach(f"{team.namespace}-hosts", names[team.namespace], team.reaches)
 
 
-def _spec(team: TeamPlan, services: Services) -> TeamSpec:
+def _spec(team: TeamPlan, plan: Plan, services: Services) -> TeamSpec:
+    """Its quota is parted between what its people start and the trials of its experiments."""
     return TeamSpec(
         name=team.name,
         namespace=team.namespace,
         queue=services.queues[team.queue],
-        gpus=team.gpus,
+        gpus=team.gpus - plan.trial_gpus(team.name),
         storage_gib=team.storage_gib,
         groups={str(role): groups for role, groups in team.groups.items()},
         withheld=[SERVING],
+        trials=services.namespaces.get(trials_of(team.name)),
     )

@@ -13,9 +13,11 @@ from components.tracking.key import KEY, SECRET, TrackingKey, TrackingKeyArgs
 from components.tracking.mlflow import ADDRESS, NAMESPACE, PORT, SERVICE, Mlflow, MlflowArgs
 from components.training.job import SecretValue
 from planner.mlops import DATABASE_REQUEST, MLFLOW_REQUEST, MlflowPlan, TrackingPlan, WandbPlan
+from planner.teams import RUNS
 from planner.types import Plan
 from planner.workload_types import RunPlan
 from stacks.backups import back_up
+from stacks.namespaces import spaces
 from stacks.outside import outside_of
 from stacks.platform import Platform
 from stacks.services import Services
@@ -45,7 +47,8 @@ def deploy_tracking(
         pages = plan.gateway.people.hostnames("mlflow") if plan.gateway and plan.gateway.people else ()
         return _mlflow(plan.supply, tracking, tracking.mlflow, platform, services, config, pages, inside)
     if tracking.wandb is not None:
-        return _wandb(tracking, tracking.wandb, services, config, inside)
+        more = [each for each in spaces(plan) if each != RUNS]
+        return _wandb(tracking, tracking.wandb, more, services, config, inside)
     raise pulumi.RunError(f"training.tracking.kind: {tracking.kind} is not a tracker that can be deployed")
 
 
@@ -111,15 +114,20 @@ def _said(value: str) -> str:
 def _wandb(
     tracking: TrackingPlan,
     wanted: WandbPlan,
+    more: Sequence[str],
     services: Services,
     config: pulumi.Config,
     inside: pulumi.ResourceOptions,
 ) -> Tracker:
-    if outside := outside_of(services.outside, tracking.secret):
-        secret = outside.secret("tracking-key", namespace="training", secret=SECRET, values={KEY: tracking.secret})
-    else:
-        args = TrackingKeyArgs(namespace=services.namespaces["training"], key=config.require_secret(tracking.secret))
-        secret = TrackingKey("tracking-key", args, inside).secret
+    def keyed(space: str, name: str) -> pulumi.Output[str]:
+        """The name of the Secret that has the key, in one of the namespaces of runs."""
+        if outside := outside_of(services.outside, tracking.secret):
+            return outside.secret(name, namespace=space, secret=SECRET, values={KEY: tracking.secret})
+        args = TrackingKeyArgs(namespace=services.namespaces[space], key=config.require_secret(tracking.secret))
+        return TrackingKey(name, args, inside).secret
+
+    others = [keyed(each, f"tracking-key-{each}") for each in more]
+    secret = pulumi.Output.all(keyed(RUNS, "tracking-key"), *others).apply(lambda names: str(names[0]))
 
     def environment(run: RunPlan, lineage: Mapping[str, str]) -> dict[str, pulumi.Input[str]]:
         """W&B's own variables (docs.wandb.ai, Environment variables)."""

@@ -11,23 +11,19 @@ from planner.mlops import TrackingPlan
 from stacks.backups import COPIES, copies_rule
 
 
-def tracking_rules(plan: TrackingPlan, stores: Sequence[Reach]) -> Mapping[str, Sequence[Rule]]:
-    """The rules where runs are and where the tracker is; `stores` is how pods reach the object store."""
+def tracking_rules(plan: TrackingPlan, stores: Sequence[Reach], spaces: Sequence[str]) -> Mapping[str, Sequence[Rule]]:
+    """The rules in the `spaces` of runs and where the tracker is; `stores` is how pods reach the object store."""
     runs = Pods(having=RUN_KEY)
     if plan.wandb is not None:
-        return {"training": [Rule(name="runs-tell", pods=runs, egress=[Flow(peers=[internet()], ports=[443])])]}
+        tell = [Rule(name="runs-tell", pods=runs, egress=[Flow(peers=[internet()], ports=[443])])]
+        return dict.fromkeys(spaces, tell)
     server, database = Pods(labels=SERVER), Pods(labels=DATABASE)
     asks = Flow(peers=[database], ports=[DATABASE_PORT])
     keeps = [Flow(peers=[each], ports=each.ports) for each in stores]
-    told = Flow(peers=[Pods(namespace="training", having=RUN_KEY)], ports=[PORT])
+    told = Flow(peers=[Pods(namespace=each, having=RUN_KEY) for each in spaces], ports=[PORT])
+    tells = Flow(peers=[Pods(namespace=NAMESPACE, labels=SERVER)], ports=[PORT])
     return {
-        "training": [
-            Rule(
-                name="runs-tell",
-                pods=runs,
-                egress=[Flow(peers=[Pods(namespace=NAMESPACE, labels=SERVER)], ports=[PORT])],
-            )
-        ],
+        **{each: [Rule(name="runs-tell", pods=runs, egress=[tells])] for each in spaces},
         NAMESPACE: [
             Rule(name="tracker", pods=server, ingress=[told], egress=[asks, *keeps]),
             Rule(

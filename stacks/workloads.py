@@ -1,7 +1,7 @@
 """The plan's training runs and model services, on whichever platform."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import pulumi
@@ -15,11 +15,12 @@ from components.platform.operators import OperatorArgs
 from components.storage.staged import DATASETS
 from components.training import run_watch
 from components.training.backup import Backup, BackupArgs
-from components.training.job import TrainingJob, TrainingJobArgs
+from components.training.job import RunData, TrainingJob, TrainingJobArgs
 from components.training.pod import RUN_KEY
 from components.training.run_monitor import RunMonitor, RunMonitorArgs
 from components.training.run_watch import RunWatch, RunWatchArgs, watch_files
 from planner.fabric.near import TIERS
+from planner.teams import RUNS
 from planner.types import Plan
 from planner.workload_types import RunPlan
 from stacks.datasets import run_data
@@ -30,7 +31,7 @@ from stacks.gateway import WayIn
 from stacks.pipelines import deploy_pipelines
 from stacks.platform import Platform
 from stacks.recipes import started
-from stacks.services import CHECKPOINTS, Services
+from stacks.services import CHECKPOINTS, DATA, Services
 from stacks.serving import Served, serve
 from stacks.shapes import shape
 from stacks.tracking import Tracker, deploy_tracking
@@ -84,22 +85,22 @@ def _train(
     """Runs, experiments and pipelines, by which some of the runs are started and not by `up`. A run's pods may keep its
     checkpoints in the object store, and nothing else there (R07).
     """
-    namespace, objects = services.namespaces["training"], platform.objects
+    objects = platform.objects
     operators = {"torchrun": services.training_operator}
     if any(run.launcher == "mpi" for run in plan.runs.values()):
         operators["mpi"] = _mpi_operator(plan.supply, services, inside)
     gates = deploy_gates(plan, platform, services, inside)
     data = {name: run_data(each, platform, services, inside) for name, each in plan.datasets.items()}
 
-    def asked(run: RunPlan) -> TrainingJobArgs:
-        pool = platform.pools[run.pool]
+    def asked(run: RunPlan, space: str = RUNS) -> TrainingJobArgs:
+        pool, namespace = platform.pools[run.pool], services.namespaces[space]
         prefix = f"checkpoints/{run.name}"
         uri = pulumi.Output.format("{0}://{1}/{2}", objects.scheme, objects.bucket, prefix)
         granted = objects.writer(
             f"run-{run.name}-identity", prefix=prefix, namespace=namespace, account=run.name, opts=inside
         )
         among = NetworkRulesArgs(
-            rules={"training": [gang({RUN_KEY: run.name}, f"gang-{run.name}")]}, names=services.namespaces
+            rules={space: [gang({RUN_KEY: run.name}, f"gang-{run.name}")]}, names=services.namespaces
         )
         NetworkRules(f"network-{run.name}", among, inside)
         begun, made_of = started(run), lineage(plan, run)
@@ -117,7 +118,7 @@ def _train(
             queue=services.queues[run.queue],
             priority=services.priorities[run.priority],
             granted=granted,
-            checkpoint_claim=services.claims[CHECKPOINTS],
+            checkpoint_claim=services.claims[space, CHECKPOINTS[1]],
             operator=operators[run.launcher],
             launcher=run.launcher,
             api=run.api,
@@ -130,7 +131,7 @@ def _train(
             measured=pool.name in gates,
             env={"CHECKPOINT_URI": uri, **tracker.environment(run, made_of), **begun.environment},
             secrets=tracker.secrets,
-            data=data[run.dataset] if run.dataset else None,
+            data=_seen(data[run.dataset], space, services) if run.dataset else None,
             staging=run.staging,
             deadline_seconds=run.deadline_s,
             lineage=made_of,
@@ -141,6 +142,8 @@ def _train(
             elastic=run.launch.least_pods if run.launch.elastic else None,
             files=begun.files,
         )
+
+    namespace = services.namespaces[RUNS]
 
     def start(run: RunPlan) -> pulumi.Output[str]:
         args = asked(run)
@@ -178,6 +181,11 @@ def _train(
         deploy_experiments(plan, platform, services, config, asked, inside),
         dict(deploy_pipelines(plan, platform, services, config, asked, inside)),
     )
+
+
+def _seen(data: RunData, space: str, services: Services) -> RunData:
+    """A run's data as pods of a namespace find it."""
+    return data if space == RUNS else replace(data, claim=services.claims[space, DATA[1]])
 
 
 def _mpi_operator(supply: Supply, services: Services, inside: pulumi.ResourceOptions) -> pulumi.Resource:

@@ -1,5 +1,6 @@
 """The table of what reviews found: each row has a test that exists, or a reason to be accepted."""
 
+import ast
 import csv
 from pathlib import Path
 
@@ -37,3 +38,21 @@ def test_the_threat_model_names_every_finding_about_safety() -> None:
     text = MODEL.read_text(encoding="utf-8")
     named = {id_[:3] for id_, *_ in rows() if id_.startswith("S")} - {"S01", "S14"}
     assert [id_ for id_ in sorted(named) if id_ not in text] == []
+
+
+def rare(test: str) -> bool:
+    """Whether `make engine` leaves a test to `make test-scale`."""
+    path, _, name = test.partition("::")
+    body = ast.parse((ROOT / path).read_text(encoding="utf-8")).body
+    marked = [
+        each.value for each in body if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == "pytestmark"
+    ]
+    marked += [
+        mark for each in body if isinstance(each, ast.FunctionDef) and each.name == name for mark in each.decorator_list
+    ]
+    return any("pytest.mark.scale" in ast.unparse(each) for each in marked)
+
+
+def test_the_threat_model_says_which_faults_a_release_alone_tries() -> None:
+    faults = [id_ for id_, _, closed in rows() if id_.startswith("X") and all(map(rare, closed.split("; ")))]
+    assert f"{', '.join(faults)} are tried by `make test-scale` alone" in MODEL.read_text(encoding="utf-8")

@@ -1,93 +1,20 @@
 """g4dn: T4."""
 
 from catalogue.gpus import T4
-from catalogue.instances.rows import graphics
-from catalogue.prices import spot, tabled
+from catalogue.instances.rows import family
+from catalogue.prices import spot
 
-ROWS = (
-    graphics(
-        "g4dn.xlarge",
-        gpu=T4,
-        vcpu=4,
-        memory_gib=16,
-        disk_gb=125,
-        interfaces=3,
-        addresses=10,
-        gbit_per_s=25,
-        on_demand=tabled(0.526),
-        spot=spot(0.2, 0.16, 0.25),
-    ),
-    graphics(
-        "g4dn.2xlarge",
-        gpu=T4,
-        vcpu=8,
-        memory_gib=32,
-        disk_gb=225,
-        interfaces=3,
-        addresses=10,
-        gbit_per_s=25,
-        on_demand=tabled(0.752),
-    ),
-    graphics(
-        "g4dn.4xlarge",
-        gpu=T4,
-        vcpu=16,
-        memory_gib=64,
-        disk_gb=225,
-        interfaces=3,
-        addresses=10,
-        gbit_per_s=25,
-        on_demand=tabled(1.204),
-    ),
-    graphics(
-        "g4dn.8xlarge",
-        gpu=T4,
-        vcpu=32,
-        memory_gib=128,
-        disk_gb=900,
-        interfaces=4,
-        addresses=15,
-        gbit_per_s=50,
-        on_demand=tabled(2.176, 2.264),
-        efa=True,
-    ),
-    graphics(
-        "g4dn.12xlarge",
-        gpu=T4,
-        gpus=4,
-        vcpu=48,
-        memory_gib=192,
-        disk_gb=900,
-        interfaces=8,
-        addresses=30,
-        gbit_per_s=50,
-        on_demand=tabled(3.912),
-        efa=True,
-    ),
-    graphics(
-        "g4dn.16xlarge",
-        gpu=T4,
-        vcpu=64,
-        memory_gib=256,
-        disk_gb=900,
-        interfaces=4,
-        addresses=15,
-        gbit_per_s=50,
-        on_demand=tabled(4.352, 4.528),
-        efa=True,
-    ),
-    graphics(
-        "g4dn.metal",
-        gpu=T4,
-        gpus=8,
-        vcpu=96,
-        memory_gib=384,
-        disks=2,
-        disk_gb=900,
-        interfaces=15,
-        addresses=50,
-        gbit_per_s=100,
-        on_demand=tabled(7.824),
-        efa=True,
-    ),
+ROWS = family(
+    T4,
+    """
+    type          vcpu memory_gib gpus disks disk_gb cards interfaces addresses gbit_per_s efa   usd   high
+    g4dn.xlarge   4    16         1    1     125     1     3          10        25         false 0.526 0.526
+    g4dn.2xlarge  8    32         1    1     225     1     3          10        25         false 0.752 0.752
+    g4dn.4xlarge  16   64         1    1     225     1     3          10        25         false 1.204 1.204
+    g4dn.8xlarge  32   128        1    1     900     1     4          15        50         true  2.176 2.264
+    g4dn.12xlarge 48   192        4    1     900     1     8          30        50         true  3.912 3.912
+    g4dn.16xlarge 64   256        1    1     900     1     4          15        50         true  4.352 4.528
+    g4dn.metal    96   384        8    2     900     1     15         50        100        true  7.824 7.824
+    """,
+    {"g4dn.xlarge": spot(0.2, 0.16, 0.25)},
 )

@@ -1,108 +1,21 @@
 """g5: A10G."""
 
 from catalogue.gpus import A10G
-from catalogue.instances.rows import graphics
-from catalogue.prices import spot, tabled
+from catalogue.instances.rows import family
+from catalogue.prices import spot
 
-ROWS = (
-    graphics(
-        "g5.xlarge",
-        gpu=A10G,
-        vcpu=4,
-        memory_gib=16,
-        disk_gb=250,
-        interfaces=4,
-        addresses=15,
-        gbit_per_s=10,
-        on_demand=tabled(1.006),
-        spot=spot(0.4, 0.3, 0.5),
-    ),
-    graphics(
-        "g5.2xlarge",
-        gpu=A10G,
-        vcpu=8,
-        memory_gib=32,
-        disk_gb=450,
-        interfaces=4,
-        addresses=15,
-        gbit_per_s=10,
-        on_demand=tabled(1.212),
-    ),
-    graphics(
-        "g5.4xlarge",
-        gpu=A10G,
-        vcpu=16,
-        memory_gib=64,
-        disk_gb=600,
-        interfaces=8,
-        addresses=30,
-        gbit_per_s=25,
-        on_demand=tabled(1.624),
-    ),
-    graphics(
-        "g5.8xlarge",
-        gpu=A10G,
-        vcpu=32,
-        memory_gib=128,
-        disk_gb=900,
-        interfaces=8,
-        addresses=30,
-        gbit_per_s=25,
-        on_demand=tabled(2.448),
-        efa=True,
-    ),
-    graphics(
-        "g5.12xlarge",
-        gpu=A10G,
-        gpus=4,
-        vcpu=48,
-        memory_gib=192,
-        disk_gb=3800,
-        interfaces=15,
-        addresses=50,
-        gbit_per_s=40,
-        on_demand=tabled(5.672),
-        efa=True,
-        spot=spot(2.1, 1.7, 2.5),
-    ),
-    graphics(
-        "g5.16xlarge",
-        gpu=A10G,
-        vcpu=64,
-        memory_gib=256,
-        disk_gb=1900,
-        interfaces=8,
-        addresses=30,
-        gbit_per_s=25,
-        on_demand=tabled(4.096),
-        efa=True,
-    ),
-    graphics(
-        "g5.24xlarge",
-        gpu=A10G,
-        gpus=4,
-        vcpu=96,
-        memory_gib=384,
-        disk_gb=3800,
-        interfaces=15,
-        addresses=50,
-        gbit_per_s=50,
-        on_demand=tabled(8.144),
-        efa=True,
-    ),
-    graphics(
-        "g5.48xlarge",
-        gpu=A10G,
-        gpus=8,
-        vcpu=192,
-        memory_gib=768,
-        disks=2,
-        disk_gb=3800,
-        interfaces=7,
-        addresses=50,
-        gbit_per_s=100,
-        on_demand=tabled(16.288),
-        efa=True,
-        spot=spot(6.5, 5.0, 8.0),
-    ),
+ROWS = family(
+    A10G,
+    """
+    type        vcpu memory_gib gpus disks disk_gb cards interfaces addresses gbit_per_s efa   usd    high
+    g5.xlarge   4    16         1    1     250     1     4          15        10         false 1.006  1.006
+    g5.2xlarge  8    32         1    1     450     1     4          15        10         false 1.212  1.212
+    g5.4xlarge  16   64         1    1     600     1     8          30        25         false 1.624  1.624
+    g5.8xlarge  32   128        1    1     900     1     8          30        25         true  2.448  2.448
+    g5.12xlarge 48   192        4    1     3800    1     15         50        40         true  5.672  5.672
+    g5.16xlarge 64   256        1    1     1900    1     8          30        25         true  4.096  4.096
+    g5.24xlarge 96   384        4    1     3800    1     15         50        50         true  8.144  8.144
+    g5.48xlarge 192  768        8    2     3800    1     7          50        100        true  16.288 16.288
+    """,
+    {"g5.xlarge": spot(0.4, 0.3, 0.5), "g5.12xlarge": spot(2.1, 1.7, 2.5), "g5.48xlarge": spot(6.5, 5.0, 8.0)},
 )

@@ -1,111 +1,19 @@
 """g6e: L40S."""
 
 from catalogue.gpus import L40S
-from catalogue.instances.rows import graphics
-from catalogue.prices import tabled
+from catalogue.instances.rows import family
 
-ROWS = (
-    graphics(
-        "g6e.xlarge",
-        gpu=L40S,
-        vcpu=4,
-        memory_gib=32,
-        disk_gb=250,
-        interfaces=4,
-        addresses=15,
-        gbit_per_s=20,
-        on_demand=tabled(1.861),
-    ),
-    graphics(
-        "g6e.2xlarge",
-        gpu=L40S,
-        vcpu=8,
-        memory_gib=64,
-        disk_gb=450,
-        interfaces=4,
-        addresses=15,
-        gbit_per_s=20,
-        on_demand=tabled(2.24208, 2.8),
-    ),
-    graphics(
-        "g6e.4xlarge",
-        gpu=L40S,
-        vcpu=16,
-        memory_gib=128,
-        disk_gb=600,
-        interfaces=8,
-        addresses=30,
-        gbit_per_s=20,
-        on_demand=tabled(3.00424),
-    ),
-    graphics(
-        "g6e.8xlarge",
-        gpu=L40S,
-        vcpu=32,
-        memory_gib=256,
-        disks=2,
-        disk_gb=450,
-        interfaces=8,
-        addresses=30,
-        gbit_per_s=25,
-        on_demand=tabled(4.52856),
-        efa=True,
-    ),
-    graphics(
-        "g6e.12xlarge",
-        gpu=L40S,
-        gpus=4,
-        vcpu=48,
-        memory_gib=384,
-        disks=2,
-        disk_gb=1900,
-        interfaces=10,
-        addresses=30,
-        gbit_per_s=100,
-        on_demand=tabled(10.49264, 10.6032),
-        efa=True,
-    ),
-    graphics(
-        "g6e.16xlarge",
-        gpu=L40S,
-        vcpu=64,
-        memory_gib=512,
-        disks=2,
-        disk_gb=950,
-        interfaces=15,
-        addresses=50,
-        gbit_per_s=35,
-        on_demand=tabled(7.57719),
-        efa=True,
-    ),
-    graphics(
-        "g6e.24xlarge",
-        gpu=L40S,
-        gpus=4,
-        vcpu=96,
-        memory_gib=768,
-        disks=2,
-        disk_gb=1900,
-        cards=2,
-        interfaces=10,
-        addresses=50,
-        gbit_per_s=200,
-        on_demand=tabled(15.06559),
-        efa=True,
-    ),
-    graphics(
-        "g6e.48xlarge",
-        gpu=L40S,
-        gpus=8,
-        vcpu=192,
-        memory_gib=1536,
-        disks=4,
-        disk_gb=1900,
-        cards=4,
-        interfaces=10,
-        addresses=50,
-        gbit_per_s=400,
-        on_demand=tabled(30.13118),
-        efa=True,
-    ),
+ROWS = family(
+    L40S,
+    """
+    type         vcpu memory_gib gpus disks disk_gb cards interfaces addresses gbit_per_s efa   usd      high
+    g6e.xlarge   4    32         1    1     250     1     4          15        20         false 1.861    1.861
+    g6e.2xlarge  8    64         1    1     450     1     4          15        20         false 2.24208  2.8
+    g6e.4xlarge  16   128        1    1     600     1     8          30        20         false 3.00424  3.00424
+    g6e.8xlarge  32   256        1    2     450     1     8          30        25         true  4.52856  4.52856
+    g6e.12xlarge 48   384        4    2     1900    1     10         30        100        true  10.49264 10.6032
+    g6e.16xlarge 64   512        1    2     950     1     15         50        35         true  7.57719  7.57719
+    g6e.24xlarge 96   768        4    2     1900    2     10         50        200        true  15.06559 15.06559
+    g6e.48xlarge 192  1536       8    4     1900    4     10         50        400        true  30.13118 30.13118
+    """,
 )

@@ -1,85 +1,17 @@
 """g7e: RTX PRO 6000."""
 
 from catalogue.gpus import RTX_PRO_6000
-from catalogue.instances.rows import graphics
-from catalogue.prices import tabled
+from catalogue.instances.rows import family
 
-ROWS = (
-    graphics(
-        "g7e.2xlarge",
-        gpu=RTX_PRO_6000,
-        vcpu=8,
-        memory_gib=64,
-        disk_gb=1900,
-        interfaces=4,
-        addresses=64,
-        gbit_per_s=50,
-        on_demand=tabled(3.3631, 5.72),
-    ),
-    graphics(
-        "g7e.4xlarge",
-        gpu=RTX_PRO_6000,
-        vcpu=16,
-        memory_gib=128,
-        disk_gb=1900,
-        interfaces=8,
-        addresses=64,
-        gbit_per_s=50,
-        on_demand=tabled(3.9982),
-    ),
-    graphics(
-        "g7e.8xlarge",
-        gpu=RTX_PRO_6000,
-        vcpu=32,
-        memory_gib=256,
-        disk_gb=1900,
-        interfaces=8,
-        addresses=64,
-        gbit_per_s=100,
-        on_demand=tabled(5.2682),
-        efa=True,
-    ),
-    graphics(
-        "g7e.12xlarge",
-        gpu=RTX_PRO_6000,
-        gpus=2,
-        vcpu=48,
-        memory_gib=512,
-        disk_gb=3800,
-        interfaces=10,
-        addresses=64,
-        gbit_per_s=400,
-        on_demand=tabled(8.2861),
-        efa=True,
-    ),
-    graphics(
-        "g7e.24xlarge",
-        gpu=RTX_PRO_6000,
-        gpus=4,
-        vcpu=96,
-        memory_gib=1024,
-        disks=2,
-        disk_gb=3800,
-        cards=2,
-        interfaces=10,
-        addresses=64,
-        gbit_per_s=800,
-        on_demand=tabled(16.5722),
-        efa=True,
-    ),
-    graphics(
-        "g7e.48xlarge",
-        gpu=RTX_PRO_6000,
-        gpus=8,
-        vcpu=192,
-        memory_gib=2048,
-        disks=4,
-        disk_gb=3800,
-        cards=4,
-        interfaces=10,
-        addresses=64,
-        gbit_per_s=1600,
-        on_demand=tabled(33.1443),
-        efa=True,
-    ),
+ROWS = family(
+    RTX_PRO_6000,
+    """
+    type         vcpu memory_gib gpus disks disk_gb cards interfaces addresses gbit_per_s efa   usd     high
+    g7e.2xlarge  8    64         1    1     1900    1     4          64        50         false 3.3631  5.72
+    g7e.4xlarge  16   128        1    1     1900    1     8          64        50         false 3.9982  3.9982
+    g7e.8xlarge  32   256        1    1     1900    1     8          64        100        true  5.2682  5.2682
+    g7e.12xlarge 48   512        2    1     3800    1     10         64        400        true  8.2861  8.2861
+    g7e.24xlarge 96   1024       4    2     3800    2     10         64        800        true  16.5722 16.5722
+    g7e.48xlarge 192  2048       8    4     3800    4     10         64        1600       true  33.1443 33.1443
+    """,
 )

@@ -1,5 +1,8 @@
 """How the rows of the instance families are written down."""
 
+import json
+from collections.abc import Mapping
+
 from catalogue.prices import tabled
 from catalogue.types import Gpu, Instance, NetworkCard, Nvme, Price, UsageClass
 
@@ -58,6 +61,22 @@ def graphics(
         nvme=Nvme(count=disks, size_gb=disk_gb),
         on_demand=on_demand,
         spot=spot,
+    )
+
+
+def family(gpu: Gpu, table: str, spots: Mapping[str, Price] | None = None) -> tuple[Instance, ...]:
+    """Rows of a G family, one type a line. The head names the columns: the type, arguments of `graphics`, and its price
+    on demand, `usd` an hour, with the dearest one seen, `high`. `spots` are the spot prices that are known.
+
+    Raises ValueError for a line with other columns than the head, and TypeError for a column that is unknown.
+    """
+    (_, *columns), *lines = (line.split() for line in table.strip().splitlines())
+    rows = {type_: dict(zip(columns, map(json.loads, cells), strict=True)) for type_, *cells in lines}
+    return tuple(
+        graphics(
+            type_, gpu=gpu, on_demand=tabled(row.pop("usd"), row.pop("high")), spot=(spots or {}).get(type_), **row
+        )
+        for type_, row in rows.items()
     )
 
 

@@ -114,18 +114,16 @@ class Addons(Component):
             cluster = pulumi.Output.all(cluster, account).apply(lambda known: str(known[0]))
         return aws.eks.Addon(
             self.named(spec.name),
-            aws.eks.AddonArgs(
-                cluster_name=cluster,
-                addon_name=spec.name,
-                addon_version=args.versions.get(spec.name),
-                configuration_values=(
-                    json.dumps(spec.configuration, sort_keys=True) if spec.configuration is not None else None
-                ),
-                resolve_conflicts_on_create="OVERWRITE",
-                resolve_conflicts_on_update="OVERWRITE",
-                tags=self.tags(spec.name),
+            cluster_name=cluster,
+            addon_name=spec.name,
+            addon_version=args.versions.get(spec.name),
+            configuration_values=(
+                json.dumps(spec.configuration, sort_keys=True) if spec.configuration is not None else None
             ),
-            self.child(
+            resolve_conflicts_on_create="OVERWRITE",
+            resolve_conflicts_on_update="OVERWRITE",
+            tags=self.tags(spec.name),
+            opts=self.child(
                 depends_on=[args.after] if args.after else None,
                 custom_timeouts=pulumi.CustomTimeouts(create="20m", update="20m"),
             ),

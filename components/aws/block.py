@@ -26,17 +26,15 @@ class BlockStorage(Component):
         super().__init__(name, opts)
         storage_class = k8s.storage.v1.StorageClass(
             self.named("gp3"),
-            k8s.storage.v1.StorageClassInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(
-                    name="gp3", annotations={"storageclass.kubernetes.io/is-default-class": "true"}
-                ),
-                provisioner="ebs.csi.aws.com",
-                parameters={"type": "gp3", "encrypted": "true", **tag_parameters(args.tags)},
-                reclaim_policy="Delete",
-                volume_binding_mode="WaitForFirstConsumer",
-                allow_volume_expansion=True,
+            metadata=k8s.meta.v1.ObjectMetaArgs(
+                name="gp3", annotations={"storageclass.kubernetes.io/is-default-class": "true"}
             ),
-            self.child(depends_on=[args.driver]),
+            provisioner="ebs.csi.aws.com",
+            parameters={"type": "gp3", "encrypted": "true", **tag_parameters(args.tags)},
+            reclaim_policy="Delete",
+            volume_binding_mode="WaitForFirstConsumer",
+            allow_volume_expansion=True,
+            opts=self.child(depends_on=[args.driver]),
         )
         self.storage_class = storage_class.metadata.name.apply(str)
         self.register_outputs({"storageClass": self.storage_class})

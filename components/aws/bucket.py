@@ -55,23 +55,20 @@ class Bucket(Component):
         stem = self.physical("artefacts", limit=63 - 13)
         bucket = aws.s3.Bucket(
             self.named("bucket"),
-            aws.s3.BucketArgs(
-                bucket=pulumi.Output.format("{0}-{1}", stem, args.account_id),
-                force_destroy=args.disposable,
-                tags=self.tags("bucket"),
-            ),
-            self.child(protect=args.protect),
+            bucket=pulumi.Output.format("{0}-{1}", stem, args.account_id),
+            force_destroy=args.disposable,
+            tags=self.tags("bucket"),
+            opts=self.child(protect=args.protect),
         )
         private = self._make_private(bucket)
         encrypted = self._encrypt(bucket, args.key_arn)
         self._keep_versions(bucket, args)
         policy = aws.s3.BucketPolicy(
             self.named("policy"),
-            aws.s3.BucketPolicyArgs(
-                bucket=bucket.bucket, policy=bucket.arn.apply(lambda arn: json.dumps(tls_only(arn), sort_keys=True))
-            ),
+            bucket=bucket.bucket,
+            policy=bucket.arn.apply(lambda arn: json.dumps(tls_only(arn), sort_keys=True)),
             # S3 answers OperationAborted while another call changes the bucket's access.
-            self.child(depends_on=[private]),
+            opts=self.child(depends_on=[private]),
         )
         self.bucket_name = pulumi.Output.all(bucket.bucket, policy.id, encrypted.id).apply(lambda known: str(known[0]))
         self.register_outputs({"bucketName": self.bucket_name})
@@ -79,22 +76,18 @@ class Bucket(Component):
     def _make_private(self, bucket: aws.s3.Bucket) -> aws.s3.BucketPublicAccessBlock:
         owned = aws.s3.BucketOwnershipControls(
             self.named("ownership"),
-            aws.s3.BucketOwnershipControlsArgs(
-                bucket=bucket.bucket,
-                rule=aws.s3.BucketOwnershipControlsRuleArgs(object_ownership="BucketOwnerEnforced"),
-            ),
-            self.child(),
+            bucket=bucket.bucket,
+            rule=aws.s3.BucketOwnershipControlsRuleArgs(object_ownership="BucketOwnerEnforced"),
+            opts=self.child(),
         )
         return aws.s3.BucketPublicAccessBlock(
             self.named("private"),
-            aws.s3.BucketPublicAccessBlockArgs(
-                bucket=bucket.bucket,
-                block_public_acls=True,
-                block_public_policy=True,
-                ignore_public_acls=True,
-                restrict_public_buckets=True,
-            ),
-            self.child(depends_on=[owned]),
+            bucket=bucket.bucket,
+            block_public_acls=True,
+            block_public_policy=True,
+            ignore_public_acls=True,
+            restrict_public_buckets=True,
+            opts=self.child(depends_on=[owned]),
         )
 
     def _encrypt(self, bucket: aws.s3.Bucket, key_arn: pulumi.Input[str]) -> pulumi.CustomResource:
@@ -123,30 +116,28 @@ class Bucket(Component):
         transition = aws.s3.BucketLifecycleConfigurationRuleTransitionArgs
         aws.s3.BucketLifecycleConfiguration(
             self.named("lifecycle"),
-            aws.s3.BucketLifecycleConfigurationArgs(
-                bucket=bucket.bucket,
-                rules=[
-                    rule(
-                        id="checkpoints",
-                        status="Enabled",
-                        filter=aws.s3.BucketLifecycleConfigurationRuleFilterArgs(prefix=CHECKPOINTS),
-                        expiration=aws.s3.BucketLifecycleConfigurationRuleExpirationArgs(days=args.checkpoint_days),
-                        transitions=[transition(days=args.cold[0], storage_class=args.cold[1])] if args.cold else None,
-                        noncurrent_version_expiration=(
-                            aws.s3.BucketLifecycleConfigurationRuleNoncurrentVersionExpirationArgs(noncurrent_days=7)
-                        ),
+            bucket=bucket.bucket,
+            rules=[
+                rule(
+                    id="checkpoints",
+                    status="Enabled",
+                    filter=aws.s3.BucketLifecycleConfigurationRuleFilterArgs(prefix=CHECKPOINTS),
+                    expiration=aws.s3.BucketLifecycleConfigurationRuleExpirationArgs(days=args.checkpoint_days),
+                    transitions=[transition(days=args.cold[0], storage_class=args.cold[1])] if args.cold else None,
+                    noncurrent_version_expiration=(
+                        aws.s3.BucketLifecycleConfigurationRuleNoncurrentVersionExpirationArgs(noncurrent_days=7)
                     ),
-                    rule(
-                        id="unfinished-uploads",
-                        status="Enabled",
-                        filter=aws.s3.BucketLifecycleConfigurationRuleFilterArgs(prefix=""),
-                        abort_incomplete_multipart_upload=(
-                            aws.s3.BucketLifecycleConfigurationRuleAbortIncompleteMultipartUploadArgs(
-                                days_after_initiation=7
-                            )
-                        ),
+                ),
+                rule(
+                    id="unfinished-uploads",
+                    status="Enabled",
+                    filter=aws.s3.BucketLifecycleConfigurationRuleFilterArgs(prefix=""),
+                    abort_incomplete_multipart_upload=(
+                        aws.s3.BucketLifecycleConfigurationRuleAbortIncompleteMultipartUploadArgs(
+                            days_after_initiation=7
+                        )
                     ),
-                ],
-            ),
-            self.child(depends_on=[versioning]),
+                ),
+            ],
+            opts=self.child(depends_on=[versioning]),
         )

@@ -42,19 +42,17 @@ def held_for(
     """
     return aws.ec2.CapacityReservation(
         owner.named("reservation"),
-        aws.ec2.CapacityReservationArgs(
-            availability_zone=held.zone,
-            instance_type=instance_type,
-            instance_platform="Linux/UNIX",
-            instance_count=held.count,
-            instance_match_criteria="targeted",
-            ebs_optimized=True,
-            end_date_type="limited" if held.ends else "unlimited",
-            end_date=held.ends,
-            placement_group_arn=placement.arn if placement else None,
-            tags=owner.tags("reservation"),
-        ),
-        owner.child(),
+        availability_zone=held.zone,
+        instance_type=instance_type,
+        instance_platform="Linux/UNIX",
+        instance_count=held.count,
+        instance_match_criteria="targeted",
+        ebs_optimized=True,
+        end_date_type="limited" if held.ends else "unlimited",
+        end_date=held.ends,
+        placement_group_arn=placement.arn if placement else None,
+        tags=owner.tags("reservation"),
+        opts=owner.child(),
     )
 
 

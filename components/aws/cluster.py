@@ -165,13 +165,11 @@ class Cluster(Component):
     def _create_log_group(self, args: ClusterArgs) -> aws.cloudwatch.LogGroup:
         return aws.cloudwatch.LogGroup(
             self.named("logs"),
-            aws.cloudwatch.LogGroupArgs(
-                name=log_group_name(args.name),
-                retention_in_days=args.log_retention_days,
-                kms_key_id=args.log_key_arn or args.key_arn,
-                tags=self.tags("logs"),
-            ),
-            self.child(
+            name=log_group_name(args.name),
+            retention_in_days=args.log_retention_days,
+            kms_key_id=args.log_key_arn or args.key_arn,
+            tags=self.tags("logs"),
+            opts=self.child(
                 import_=left_behind(args.name, self), retain_on_delete=True if args.log_key_arn is not None else None
             ),
         )
@@ -179,21 +177,18 @@ class Cluster(Component):
     def _create_role(self, args: ClusterArgs) -> tuple[aws.iam.Role, aws.iam.RolePolicyAttachment]:
         role = aws.iam.Role(
             self.named("role"),
-            aws.iam.RoleArgs(
-                name=role_name(args.name),
-                assume_role_policy=pulumi.Output.all(partition=args.partition, account_id=args.account_id).apply(
-                    lambda known: control_plane_trust(region=args.region, name=args.name, **known)
-                ),
-                tags=self.tags("role"),
+            name=role_name(args.name),
+            assume_role_policy=pulumi.Output.all(partition=args.partition, account_id=args.account_id).apply(
+                lambda known: control_plane_trust(region=args.region, name=args.name, **known)
             ),
-            self.child(),
+            tags=self.tags("role"),
+            opts=self.child(),
         )
         policy = aws.iam.RolePolicyAttachment(
             self.named("role-policy"),
-            aws.iam.RolePolicyAttachmentArgs(
-                role=role.name, policy_arn=pulumi.Output.format(CLUSTER_POLICY, args.partition)
-            ),
-            self.child(),
+            role=role.name,
+            policy_arn=pulumi.Output.format(CLUSTER_POLICY, args.partition),
+            opts=self.child(),
         )
         return role, policy
 
@@ -202,30 +197,28 @@ class Cluster(Component):
     ) -> aws.eks.Cluster:
         return aws.eks.Cluster(
             self.named("control-plane"),
-            aws.eks.ClusterArgs(
-                name=args.name,
-                version=args.version,
-                role_arn=role.arn,
-                vpc_config=aws.eks.ClusterVpcConfigArgs(
-                    subnet_ids=list(args.subnet_ids),
-                    endpoint_private_access=True,
-                    endpoint_public_access=bool(args.public_access_cidrs),
-                    public_access_cidrs=sorted(args.public_access_cidrs) or None,
-                ),
-                access_config=aws.eks.ClusterAccessConfigArgs(
-                    authentication_mode="API", bootstrap_cluster_creator_admin_permissions=False
-                ),
-                bootstrap_self_managed_addons=False,
-                enabled_cluster_log_types=["api", "audit", "authenticator"],
-                encryption_config=aws.eks.ClusterEncryptionConfigArgs(
-                    provider=aws.eks.ClusterEncryptionConfigProviderArgs(key_arn=args.key_arn), resources=["secrets"]
-                ),
-                # EKS' own: the console, and whoever has another state, are refused as well.
-                deletion_protection=args.protect,
-                upgrade_policy=aws.eks.ClusterUpgradePolicyArgs(support_type="STANDARD"),
-                tags=self.tags("control-plane"),
+            name=args.name,
+            version=args.version,
+            role_arn=role.arn,
+            vpc_config=aws.eks.ClusterVpcConfigArgs(
+                subnet_ids=list(args.subnet_ids),
+                endpoint_private_access=True,
+                endpoint_public_access=bool(args.public_access_cidrs),
+                public_access_cidrs=sorted(args.public_access_cidrs) or None,
             ),
-            self.child(
+            access_config=aws.eks.ClusterAccessConfigArgs(
+                authentication_mode="API", bootstrap_cluster_creator_admin_permissions=False
+            ),
+            bootstrap_self_managed_addons=False,
+            enabled_cluster_log_types=["api", "audit", "authenticator"],
+            encryption_config=aws.eks.ClusterEncryptionConfigArgs(
+                provider=aws.eks.ClusterEncryptionConfigProviderArgs(key_arn=args.key_arn), resources=["secrets"]
+            ),
+            # EKS' own: the console, and whoever has another state, are refused as well.
+            deletion_protection=args.protect,
+            upgrade_policy=aws.eks.ClusterUpgradePolicyArgs(support_type="STANDARD"),
+            tags=self.tags("control-plane"),
+            opts=self.child(
                 protect=args.protect,
                 depends_on=before,
                 custom_timeouts=pulumi.CustomTimeouts(create="30m", update="90m", delete="30m"),
@@ -238,37 +231,34 @@ class Cluster(Component):
         role = f"api-from-{cidr.replace('.', '-').replace('/', '-')}"
         return aws.vpc.SecurityGroupIngressRule(
             self.named(role),
-            aws.vpc.SecurityGroupIngressRuleArgs(
-                security_group_id=self.security_group_id,
-                cidr_ipv4=cidr,
-                ip_protocol="tcp",
-                from_port=443,
-                to_port=443,
-                description=f"Kubernetes API from {args.private_access_from or cidr}",
-                tags=self.tags(role),
-            ),
-            self.child(),
+            security_group_id=self.security_group_id,
+            cidr_ipv4=cidr,
+            ip_protocol="tcp",
+            from_port=443,
+            to_port=443,
+            description=f"Kubernetes API from {args.private_access_from or cidr}",
+            tags=self.tags(role),
+            opts=self.child(),
         )
 
     def _admit(self, role: str, args: ClusterArgs, principal_arn: pulumi.Input[str]) -> aws.eks.AccessPolicyAssociation:
         """Make `principal_arn` an administrator of the whole cluster."""
         entry = aws.eks.AccessEntry(
             self.named(role),
-            aws.eks.AccessEntryArgs(
-                cluster_name=self.name, principal_arn=principal_arn, type="STANDARD", tags=self.tags(role)
-            ),
+            cluster_name=self.name,
+            principal_arn=principal_arn,
+            type="STANDARD",
+            tags=self.tags(role),
             # What needs the entry needs the way as well, to the last request of a destroy.
-            self.child(depends_on=self._ways_in),
+            opts=self.child(depends_on=self._ways_in),
         )
         return aws.eks.AccessPolicyAssociation(
             self.named(f"{role}-policy"),
-            aws.eks.AccessPolicyAssociationArgs(
-                cluster_name=self.name,
-                principal_arn=entry.principal_arn,
-                policy_arn=pulumi.Output.format(ADMIN_POLICY, args.partition),
-                access_scope=aws.eks.AccessPolicyAssociationAccessScopeArgs(type="cluster"),
-            ),
-            self.child(),
+            cluster_name=self.name,
+            principal_arn=entry.principal_arn,
+            policy_arn=pulumi.Output.format(ADMIN_POLICY, args.partition),
+            access_scope=aws.eks.AccessPolicyAssociationAccessScopeArgs(type="cluster"),
+            opts=self.child(),
         )
 
     def _kubeconfig(self, args: ClusterArgs, cluster: aws.eks.Cluster) -> pulumi.Output[str]:

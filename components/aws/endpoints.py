@@ -37,16 +37,14 @@ class Endpoints(Component):
         for service in args.services:
             aws.ec2.VpcEndpoint(
                 self.named(service),
-                aws.ec2.VpcEndpointArgs(
-                    vpc_id=args.vpc_id,
-                    service_name=f"com.amazonaws.{args.region}.{service}",
-                    vpc_endpoint_type="Interface",
-                    subnet_ids=args.subnet_ids,
-                    security_group_ids=[group],
-                    private_dns_enabled=True,
-                    tags=self.tags(service),
-                ),
-                self.child(),
+                vpc_id=args.vpc_id,
+                service_name=f"com.amazonaws.{args.region}.{service}",
+                vpc_endpoint_type="Interface",
+                subnet_ids=args.subnet_ids,
+                security_group_ids=[group],
+                private_dns_enabled=True,
+                tags=self.tags(service),
+                opts=self.child(),
             )
         self.register_outputs({"services": list(args.services)})
 
@@ -54,26 +52,22 @@ class Endpoints(Component):
         """Lets in only; an endpoint opens no connections. Its id resolves when the rules are in force."""
         group = aws.ec2.SecurityGroup(
             self.named("group"),
-            aws.ec2.SecurityGroupArgs(
-                name=self.physical("endpoints", limit=255),
-                description="AWS services inside the network",
-                vpc_id=args.vpc_id,
-                tags=self.tags("group"),
-            ),
-            self.child(),
+            name=self.physical("endpoints", limit=255),
+            description="AWS services inside the network",
+            vpc_id=args.vpc_id,
+            tags=self.tags("group"),
+            opts=self.child(),
         )
         rules = [
             aws.vpc.SecurityGroupIngressRule(
                 self.named(f"in-{index}"),
-                aws.vpc.SecurityGroupIngressRuleArgs(
-                    security_group_id=group.id,
-                    cidr_ipv4=cidr,
-                    ip_protocol="tcp",
-                    from_port=HTTPS,
-                    to_port=HTTPS,
-                    tags=self.tags(f"in-{index}"),
-                ),
-                self.child(),
+                security_group_id=group.id,
+                cidr_ipv4=cidr,
+                ip_protocol="tcp",
+                from_port=HTTPS,
+                to_port=HTTPS,
+                tags=self.tags(f"in-{index}"),
+                opts=self.child(),
             )
             for index, cidr in enumerate(args.cidrs)
         ]

@@ -55,16 +55,14 @@ class FlowLogs(Component):
         )
         aws.ec2.FlowLog(
             self.named("log"),
-            aws.ec2.FlowLogArgs(
-                vpc_id=args.vpc_id,
-                traffic_type=args.traffic,
-                log_destination_type="cloud-watch-logs",
-                log_destination=group.arn,
-                iam_role_arn=role.arn,
-                max_aggregation_interval=RECORDS_EVERY_S,
-                tags=self.tags("log"),
-            ),
-            self.child(depends_on=[rights]),
+            vpc_id=args.vpc_id,
+            traffic_type=args.traffic,
+            log_destination_type="cloud-watch-logs",
+            log_destination=group.arn,
+            iam_role_arn=role.arn,
+            max_aggregation_interval=RECORDS_EVERY_S,
+            tags=self.tags("log"),
+            opts=self.child(depends_on=[rights]),
         )
         self.group = group.name
         self.register_outputs({"group": self.group})
@@ -73,12 +71,10 @@ class FlowLogs(Component):
         known = pulumi.Output.all(partition=args.partition, account_id=args.account_id)
         return aws.iam.Role(
             self.named("role"),
-            aws.iam.RoleArgs(
-                name=self.physical("flow-logs", limit=64),
-                assume_role_policy=known.apply(lambda where: _trust(region=args.region, **where)),
-                tags=self.tags("role"),
-            ),
-            self.child(),
+            name=self.physical("flow-logs", limit=64),
+            assume_role_policy=known.apply(lambda where: _trust(region=args.region, **where)),
+            tags=self.tags("role"),
+            opts=self.child(),
         )
 
 

@@ -90,15 +90,13 @@ class HomeFiles(Component):
         ]
         return aws.efs.FileSystem(
             self.named("file-system"),
-            aws.efs.FileSystemArgs(
-                encrypted=True,
-                kms_key_id=args.key_arn,
-                performance_mode="generalPurpose",
-                throughput_mode="elastic",
-                lifecycle_policies=policies if args.cold_days else None,
-                tags=self.tags("file-system"),
-            ),
-            self.child(protect=args.protect),
+            encrypted=True,
+            kms_key_id=args.key_arn,
+            performance_mode="generalPurpose",
+            throughput_mode="elastic",
+            lifecycle_policies=policies if args.cold_days else None,
+            tags=self.tags("file-system"),
+            opts=self.child(protect=args.protect),
         )
 
     def _guard(self, system: aws.efs.FileSystem, args: HomeArgs) -> pulumi.Output[str]:
@@ -125,11 +123,9 @@ class HomeFiles(Component):
     def _back_up(self, system: aws.efs.FileSystem) -> None:
         aws.efs.BackupPolicy(
             self.named("backup"),
-            aws.efs.BackupPolicyArgs(
-                file_system_id=system.id,
-                backup_policy=aws.efs.BackupPolicyBackupPolicyArgs(status="ENABLED"),
-            ),
-            self.child(),
+            file_system_id=system.id,
+            backup_policy=aws.efs.BackupPolicyBackupPolicyArgs(status="ENABLED"),
+            opts=self.child(),
         )
 
     def _directory(
@@ -138,18 +134,16 @@ class HomeFiles(Component):
         role = f"directory-{namespace}"
         point = aws.efs.AccessPoint(
             self.named(role),
-            aws.efs.AccessPointArgs(
-                file_system_id=system.id,
-                posix_user=aws.efs.AccessPointPosixUserArgs(uid=USER, gid=USER),
-                root_directory=aws.efs.AccessPointRootDirectoryArgs(
-                    path=f"/{namespace}",
-                    creation_info=aws.efs.AccessPointRootDirectoryCreationInfoArgs(
-                        owner_uid=USER, owner_gid=USER, permissions="0770"
-                    ),
+            file_system_id=system.id,
+            posix_user=aws.efs.AccessPointPosixUserArgs(uid=USER, gid=USER),
+            root_directory=aws.efs.AccessPointRootDirectoryArgs(
+                path=f"/{namespace}",
+                creation_info=aws.efs.AccessPointRootDirectoryCreationInfoArgs(
+                    owner_uid=USER, owner_gid=USER, permissions="0770"
                 ),
-                tags=self.tags(role),
             ),
-            self.child(),
+            tags=self.tags(role),
+            opts=self.child(),
         )
         return pulumi.Output.all(system.id, point.id, *ready).apply(lambda ids: f"{ids[0]}::{ids[1]}")
 

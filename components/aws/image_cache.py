@@ -44,12 +44,10 @@ class ImageCache(Component):
     def _rule(self, spec: CacheRuleSpec, account: pulumi.Output[str], args: ImageCacheArgs) -> pulumi.Output[str]:
         rule = aws.ecr.PullThroughCacheRule(
             self.named(spec.host),
-            aws.ecr.PullThroughCacheRuleArgs(
-                ecr_repository_prefix=account.apply(lambda _: spec.prefix),
-                upstream_registry_url=spec.url,
-                credential_arn=spec.credential_arn,
-            ),
-            self.child(),
+            ecr_repository_prefix=account.apply(lambda _: spec.prefix),
+            upstream_registry_url=spec.url,
+            credential_arn=spec.credential_arn,
+            opts=self.child(),
         )
         return pulumi.Output.format(
             "arn:{0}:ecr:{1}:{2}:repository/{3}/*", args.partition, args.region, account, rule.ecr_repository_prefix

@@ -56,22 +56,18 @@ class KarpenterAccount(Component):
         self.service_account = self._controller(args, queue)
         profile = aws.iam.InstanceProfile(
             self.named("profile"),
-            aws.iam.InstanceProfileArgs(
-                name=self.physical(self.pulumi_resource_name, limit=128),
-                role=args.node_role.name,
-                tags=self.tags("profile"),
-            ),
-            self.child(),
+            name=self.physical(self.pulumi_resource_name, limit=128),
+            role=args.node_role.name,
+            tags=self.tags("profile"),
+            opts=self.child(),
         )
         entry = aws.eks.AccessEntry(
             self.named("nodes"),
-            aws.eks.AccessEntryArgs(
-                cluster_name=args.cluster_name,
-                principal_arn=args.node_role.arn,
-                type="EC2_LINUX",
-                tags=self.tags("nodes"),
-            ),
-            self.child(),
+            cluster_name=args.cluster_name,
+            principal_arn=args.node_role.arn,
+            type="EC2_LINUX",
+            tags=self.tags("nodes"),
+            opts=self.child(),
         )
         self.instance_profile = pulumi.Output.all(profile.name, entry.id).apply(lambda known: str(known[0]))
         self.queue = pulumi.Output.all(queue.name, *heard).apply(lambda known: str(known[0]))
@@ -80,13 +76,11 @@ class KarpenterAccount(Component):
     def _queue(self) -> aws.sqs.Queue:
         return aws.sqs.Queue(
             self.named("queue"),
-            aws.sqs.QueueArgs(
-                name=self.physical(self.pulumi_resource_name, limit=80),
-                message_retention_seconds=KEPT_SECONDS,
-                sqs_managed_sse_enabled=True,
-                tags=self.tags("queue"),
-            ),
-            self.child(),
+            name=self.physical(self.pulumi_resource_name, limit=80),
+            message_retention_seconds=KEPT_SECONDS,
+            sqs_managed_sse_enabled=True,
+            tags=self.tags("queue"),
+            opts=self.child(),
         )
 
     def _hear(self, queue: aws.sqs.Queue) -> list[pulumi.Output[str]]:
@@ -94,12 +88,10 @@ class KarpenterAccount(Component):
         rules = {
             role: aws.cloudwatch.EventRule(
                 self.named(f"{role}-rule"),
-                aws.cloudwatch.EventRuleArgs(
-                    name=self.physical(self.named(role), limit=64),
-                    event_pattern=json.dumps({"source": [source], "detail-type": [kind]}, sort_keys=True),
-                    tags=self.tags(f"{role}-rule"),
-                ),
-                self.child(),
+                name=self.physical(self.named(role), limit=64),
+                event_pattern=json.dumps({"source": [source], "detail-type": [kind]}, sort_keys=True),
+                tags=self.tags(f"{role}-rule"),
+                opts=self.child(),
             )
             for role, (source, kind) in HEARD.items()
         }
@@ -114,13 +106,11 @@ class KarpenterAccount(Component):
         arns = {role: rule.arn for role, rule in rules.items()}
         policy = aws.sqs.QueuePolicy(
             self.named("queue-policy"),
-            aws.sqs.QueuePolicyArgs(
-                queue_url=queue.url,
-                policy=pulumi.Output.all(arn=queue.arn, rules=arns).apply(
-                    lambda known: statement_document(queue_policy(known["arn"], known["rules"]))
-                ),
+            queue_url=queue.url,
+            policy=pulumi.Output.all(arn=queue.arn, rules=arns).apply(
+                lambda known: statement_document(queue_policy(known["arn"], known["rules"]))
             ),
-            self.child(),
+            opts=self.child(),
         )
         return [policy.id, *(target.id for target in targets)]
 

@@ -90,13 +90,11 @@ class Keeper(Component):
         """Its value is the account's from then on: a later `up` neither takes back an extension nor forgets."""
         return aws.ssm.Parameter(
             self.named(role),
-            aws.ssm.ParameterArgs(
-                name=f"/{pulumi.get_project()}/{pulumi.get_stack()}/{self.pulumi_resource_name}/{role}",
-                type="String",
-                insecure_value=value,
-                tags=self.tags(role),
-            ),
-            self.child(ignore_changes=["insecureValue"]),
+            name=f"/{pulumi.get_project()}/{pulumi.get_stack()}/{self.pulumi_resource_name}/{role}",
+            type="String",
+            insecure_value=value,
+            tags=self.tags(role),
+            opts=self.child(ignore_changes=["insecureValue"]),
         )
 
     def _topic(self, role: str) -> aws.sns.Topic:
@@ -116,21 +114,19 @@ class Keeper(Component):
         task = pulumi.Output.all(ends.name, record.name, told.arn).apply(lambda values: self._task(*values))
         return aws.lambda_.Function(
             self.named("function"),
-            aws.lambda_.FunctionArgs(
-                name=name,
-                description=f"Ends the stack {pulumi.get_stack()} when its time is over",
-                role=role.arn,
-                runtime=RUNTIME,
-                architectures=[ARCHITECTURE],
-                handler="handler.handle",
-                code=pulumi.AssetArchive({name: pulumi.StringAsset(text) for name, text in args.code.items()}),
-                timeout=TIMEOUT_SECONDS,
-                memory_size=MEMORY_MIB,
-                environment=aws.lambda_.FunctionEnvironmentArgs(variables={"KEEPER": task}),
-                logging_config=aws.lambda_.FunctionLoggingConfigArgs(log_format="Text", log_group=logs.name),
-                tags=self.tags("function"),
-            ),
-            self.child(depends_on=[policy, logs]),
+            name=name,
+            description=f"Ends the stack {pulumi.get_stack()} when its time is over",
+            role=role.arn,
+            runtime=RUNTIME,
+            architectures=[ARCHITECTURE],
+            handler="handler.handle",
+            code=pulumi.AssetArchive({name: pulumi.StringAsset(text) for name, text in args.code.items()}),
+            timeout=TIMEOUT_SECONDS,
+            memory_size=MEMORY_MIB,
+            environment=aws.lambda_.FunctionEnvironmentArgs(variables={"KEEPER": task}),
+            logging_config=aws.lambda_.FunctionLoggingConfigArgs(log_format="Text", log_group=logs.name),
+            tags=self.tags("function"),
+            opts=self.child(depends_on=[policy, logs]),
         )
 
     def _rights(self, partition: str, account: str, ends: str, record: str, topic: str, logs: str) -> str:
@@ -170,12 +166,10 @@ class Keeper(Component):
     def _role(self, role: str, service: str, document: pulumi.Input[str]) -> tuple[aws.iam.Role, aws.iam.RolePolicy]:
         made = aws.iam.Role(
             self.named(role),
-            aws.iam.RoleArgs(
-                name=self.physical(self.named(role), limit=64),
-                assume_role_policy=trust_policy(service),
-                tags=self.tags(role),
-            ),
-            self.child(),
+            name=self.physical(self.named(role), limit=64),
+            assume_role_policy=trust_policy(service),
+            tags=self.tags(role),
+            opts=self.child(),
         )
         policy = aws.iam.RolePolicy(
             self.named(f"{role}-policy"),
@@ -189,21 +183,19 @@ class Keeper(Component):
         role, policy = self._role("caller", "scheduler.amazonaws.com", function.arn.apply(invocation))
         return aws.scheduler.Schedule(
             self.named("schedule"),
-            aws.scheduler.ScheduleArgs(
-                name=self.physical(self.pulumi_resource_name, limit=64),
-                group_name="default",
-                schedule_expression=BLOCK_RATE if self._args.blocks or self._args.spots else RATE,
-                flexible_time_window=aws.scheduler.ScheduleFlexibleTimeWindowArgs(mode="OFF"),
-                target=aws.scheduler.ScheduleTargetArgs(
-                    arn=function.arn,
-                    role_arn=role.arn,
-                    input=json.dumps({"now": "<aws.scheduler.scheduled-time>"}),
-                    retry_policy=aws.scheduler.ScheduleTargetRetryPolicyArgs(
-                        maximum_event_age_in_seconds=600, maximum_retry_attempts=3
-                    ),
+            name=self.physical(self.pulumi_resource_name, limit=64),
+            group_name="default",
+            schedule_expression=BLOCK_RATE if self._args.blocks or self._args.spots else RATE,
+            flexible_time_window=aws.scheduler.ScheduleFlexibleTimeWindowArgs(mode="OFF"),
+            target=aws.scheduler.ScheduleTargetArgs(
+                arn=function.arn,
+                role_arn=role.arn,
+                input=json.dumps({"now": "<aws.scheduler.scheduled-time>"}),
+                retry_policy=aws.scheduler.ScheduleTargetRetryPolicyArgs(
+                    maximum_event_age_in_seconds=600, maximum_retry_attempts=3
                 ),
             ),
-            self.child(depends_on=[policy]),
+            opts=self.child(depends_on=[policy]),
         )
 
     def _budget(self, max_usd: float, function: aws.lambda_.Function) -> None:
@@ -211,22 +203,18 @@ class Keeper(Component):
         stop = self._topic("stop")
         policy = aws.sns.TopicPolicy(
             self.named("stop-policy"),
-            aws.sns.TopicPolicyArgs(
-                arn=stop.arn,
-                policy=pulumi.Output.all(stop.arn, self._args.account_id).apply(lambda known: publish_policy(*known)),
-            ),
-            self.child(),
+            arn=stop.arn,
+            policy=pulumi.Output.all(stop.arn, self._args.account_id).apply(lambda known: publish_policy(*known)),
+            opts=self.child(),
         )
         allowed = aws.lambda_.Permission(
             self.named("stop-permission"),
-            aws.lambda_.PermissionArgs(
-                statement_id="budget",
-                action="lambda:InvokeFunction",
-                function=function.name,
-                principal="sns.amazonaws.com",
-                source_arn=stop.arn,
-            ),
-            self.child(),
+            statement_id="budget",
+            action="lambda:InvokeFunction",
+            function=function.name,
+            principal="sns.amazonaws.com",
+            source_arn=stop.arn,
+            opts=self.child(),
         )
         called = aws.sns.TopicSubscription(
             self.named("stop-function"),
@@ -236,24 +224,22 @@ class Keeper(Component):
         spent = f"user:{self._args.tag_key}${pulumi.get_stack()}"
         aws.budgets.Budget(
             self.named("budget"),
-            aws.budgets.BudgetArgs(
-                account_id=self._args.account_id,
-                name=self.physical(self.named("budget"), limit=100),
-                budget_type="COST",
-                time_unit="MONTHLY",
-                limit_amount=f"{max_usd:.1f}",
-                limit_unit="USD",
-                cost_filters=[aws.budgets.BudgetCostFilterArgs(name="TagKeyValue", values=[spent])],
-                notifications=[
-                    aws.budgets.BudgetNotificationArgs(
-                        comparison_operator="GREATER_THAN",
-                        notification_type="ACTUAL",
-                        threshold=100,
-                        threshold_type="PERCENTAGE",
-                        subscriber_sns_topic_arns=[policy.arn],
-                    )
-                ],
-                tags=self.tags("budget"),
-            ),
-            self.child(depends_on=[called]),
+            account_id=self._args.account_id,
+            name=self.physical(self.named("budget"), limit=100),
+            budget_type="COST",
+            time_unit="MONTHLY",
+            limit_amount=f"{max_usd:.1f}",
+            limit_unit="USD",
+            cost_filters=[aws.budgets.BudgetCostFilterArgs(name="TagKeyValue", values=[spent])],
+            notifications=[
+                aws.budgets.BudgetNotificationArgs(
+                    comparison_operator="GREATER_THAN",
+                    notification_type="ACTUAL",
+                    threshold=100,
+                    threshold_type="PERCENTAGE",
+                    subscriber_sns_topic_arns=[policy.arn],
+                )
+            ],
+            tags=self.tags("budget"),
+            opts=self.child(depends_on=[called]),
         )

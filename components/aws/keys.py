@@ -66,14 +66,12 @@ class Keys(Component):
         )
         key = aws.kms.Key(
             self.named("key"),
-            aws.kms.KeyArgs(
-                description="Data of the GPU cluster at rest",
-                enable_key_rotation=True,
-                deletion_window_in_days=args.deletion_days,
-                policy=pulumi.Output.json_dumps(policy, sort_keys=True),
-                tags=self.tags("key"),
-            ),
-            self.child(protect=args.protect),
+            description="Data of the GPU cluster at rest",
+            enable_key_rotation=True,
+            deletion_window_in_days=args.deletion_days,
+            policy=pulumi.Output.json_dumps(policy, sort_keys=True),
+            tags=self.tags("key"),
+            opts=self.child(protect=args.protect),
         )
         aws.kms.Alias(
             self.named("alias"),

@@ -71,25 +71,23 @@ class Lustre(Component):
         hook = pulumi.ResourceHook("throughput-stays", throughput_stays, shown) if args.efa else None
         file_system = aws.fsx.LustreFileSystem(
             self.named("file-system"),
-            aws.fsx.LustreFileSystemArgs(
-                deployment_type=args.deployment_type,
-                storage_capacity=args.capacity_gib,
-                storage_type="SSD",
-                subnet_ids=args.subnet_id,
-                security_group_ids=args.security_group_ids,
-                file_system_type_version=LUSTRE_VERSION,
-                data_compression_type="LZ4",
-                per_unit_storage_throughput=args.throughput_mbps_per_tib if persistent else None,
-                kms_key_id=args.key_arn if persistent else None,
-                metadata_configuration=metadata,
-                efa_enabled=True if args.efa else None,
-                automatic_backup_retention_days=args.backup_days if persistent else None,
-                copy_tags_to_backups=True if persistent and args.backup_days else None,
-                # A scratch file system has no backups; a persistent one leaves a last one only where backups are kept.
-                skip_final_backup=not args.backup_days,
-                tags=self.tags("file-system"),
-            ),
-            self.child(
+            deployment_type=args.deployment_type,
+            storage_capacity=args.capacity_gib,
+            storage_type="SSD",
+            subnet_ids=args.subnet_id,
+            security_group_ids=args.security_group_ids,
+            file_system_type_version=LUSTRE_VERSION,
+            data_compression_type="LZ4",
+            per_unit_storage_throughput=args.throughput_mbps_per_tib if persistent else None,
+            kms_key_id=args.key_arn if persistent else None,
+            metadata_configuration=metadata,
+            efa_enabled=True if args.efa else None,
+            automatic_backup_retention_days=args.backup_days if persistent else None,
+            copy_tags_to_backups=True if persistent and args.backup_days else None,
+            # A scratch file system has no backups; a persistent one leaves a last one only where backups are kept.
+            skip_final_backup=not args.backup_days,
+            tags=self.tags("file-system"),
+            opts=self.child(
                 protect=args.protect,
                 custom_timeouts=pulumi.CustomTimeouts(create="45m", update="3h", delete="30m"),
                 hooks=pulumi.ResourceHookBinding(before_update=[hook]) if hook else None,
@@ -119,14 +117,12 @@ class Lustre(Component):
         role = f"linked{spec.path}"
         return aws.fsx.DataRepositoryAssociation(
             self.named(role),
-            aws.fsx.DataRepositoryAssociationArgs(
-                file_system_id=file_system.id,
-                file_system_path=spec.path,
-                data_repository_path=spec.source,
-                batch_import_meta_data_on_create=True,
-                delete_data_in_filesystem=False,
-                s3=events if spec.imports or spec.exports else None,
-                tags=self.tags(role),
-            ),
-            self.child(custom_timeouts=pulumi.CustomTimeouts(create="45m", update="45m", delete="45m")),
+            file_system_id=file_system.id,
+            file_system_path=spec.path,
+            data_repository_path=spec.source,
+            batch_import_meta_data_on_create=True,
+            delete_data_in_filesystem=False,
+            s3=events if spec.imports or spec.exports else None,
+            tags=self.tags(role),
+            opts=self.child(custom_timeouts=pulumi.CustomTimeouts(create="45m", update="45m", delete="45m")),
         )

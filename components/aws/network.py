@@ -77,13 +77,11 @@ class Network(Component):
         self._specs = {spec.name: spec for spec in args.subnets}
         self._vpc = aws.ec2.Vpc(
             self.named("vpc"),
-            aws.ec2.VpcArgs(
-                cidr_block=args.cidr,
-                enable_dns_hostnames=True,
-                enable_dns_support=True,
-                tags=self.tags("vpc"),
-            ),
-            self.child(protect=args.protect, depends_on=[args.after] if args.after else None),
+            cidr_block=args.cidr,
+            enable_dns_hostnames=True,
+            enable_dns_support=True,
+            tags=self.tags("vpc"),
+            opts=self.child(protect=args.protect, depends_on=[args.after] if args.after else None),
         )
         pods = self._create_pod_range(args.pod_cidr) if args.pod_cidr else None
         self._subnets = {spec.name: self._create_subnet(spec, pods) for spec in args.subnets}
@@ -113,13 +111,11 @@ class Network(Component):
         role = f"subnet-{spec.name}"
         return aws.ec2.Subnet(
             self.named(role),
-            aws.ec2.SubnetArgs(
-                vpc_id=pods.vpc_id if pods and spec.role == "pods" else self._vpc.id,
-                cidr_block=spec.cidr,
-                availability_zone_id=spec.zone_id,
-                tags=self.tags(role, **{"gpucluster:network": NETWORK_OF_ROLE[spec.role]}),
-            ),
-            self.child(),
+            vpc_id=pods.vpc_id if pods and spec.role == "pods" else self._vpc.id,
+            cidr_block=spec.cidr,
+            availability_zone_id=spec.zone_id,
+            tags=self.tags(role, **{"gpucluster:network": NETWORK_OF_ROLE[spec.role]}),
+            opts=self.child(),
         )
 
     def _create_public_routes(self, *, internet: bool) -> Table:
@@ -157,10 +153,10 @@ class Network(Component):
         )
         return aws.ec2.NatGateway(
             self.named(nat),
-            aws.ec2.NatGatewayArgs(
-                allocation_id=held.id, subnet_id=self._subnets[beside[zone_id]].id, tags=self.tags(nat)
-            ),
-            self.child(),
+            allocation_id=held.id,
+            subnet_id=self._subnets[beside[zone_id]].id,
+            tags=self.tags(nat),
+            opts=self.child(),
         ).id
 
     def _create_routes(
@@ -180,27 +176,23 @@ class Network(Component):
             return Table(table)
         default = aws.ec2.Route(
             self.named(f"{kind}-default-route"),
-            aws.ec2.RouteArgs(
-                route_table_id=table.id,
-                destination_cidr_block="0.0.0.0/0",
-                gateway_id=gateway_id,
-                nat_gateway_id=nat_gateway_id,
-            ),
-            self.child(),
+            route_table_id=table.id,
+            destination_cidr_block="0.0.0.0/0",
+            gateway_id=gateway_id,
+            nat_gateway_id=nat_gateway_id,
+            opts=self.child(),
         )
         return Table(table, default)
 
     def _create_s3_endpoint(self, region: str, routes: Sequence[Table]) -> None:
         aws.ec2.VpcEndpoint(
             self.named("s3"),
-            aws.ec2.VpcEndpointArgs(
-                vpc_id=self._vpc.id,
-                service_name=f"com.amazonaws.{region}.s3",
-                vpc_endpoint_type="Gateway",
-                route_table_ids=[each.table.id for each in routes],
-                tags=self.tags("s3"),
-            ),
-            self.child(),
+            vpc_id=self._vpc.id,
+            service_name=f"com.amazonaws.{region}.s3",
+            vpc_endpoint_type="Gateway",
+            route_table_ids=[each.table.id for each in routes],
+            tags=self.tags("s3"),
+            opts=self.child(),
         )
 
     def _associate(self, spec: SubnetSpec) -> pulumi.Output[str]:

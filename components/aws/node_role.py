@@ -44,22 +44,18 @@ class NodeRole(Component):
         super().__init__(name, opts)
         role = aws.iam.Role(
             self.named("role"),
-            aws.iam.RoleArgs(
-                name=self.physical(args.purpose, limit=64),
-                assume_role_policy=trust_policy("ec2.amazonaws.com"),
-                tags=self.tags("role"),
-            ),
-            self.child(),
+            name=self.physical(args.purpose, limit=64),
+            assume_role_policy=trust_policy("ec2.amazonaws.com"),
+            tags=self.tags("role"),
+            opts=self.child(),
         )
         policies = NODE_POLICIES | ({"session": SESSION_POLICY} if args.session_manager else {})
         attached = [
             aws.iam.RolePolicyAttachment(
                 self.named(f"policy-{purpose}"),
-                aws.iam.RolePolicyAttachmentArgs(
-                    role=role.name,
-                    policy_arn=pulumi.Output.format("arn:{0}:iam::aws:policy/{1}", args.partition, policy),
-                ),
-                self.child(),
+                role=role.name,
+                policy_arn=pulumi.Output.format("arn:{0}:iam::aws:policy/{1}", args.partition, policy),
+                opts=self.child(),
             ).id
             for purpose, policy in sorted(policies.items())
         ]
@@ -75,13 +71,11 @@ class NodeRole(Component):
             attached.append(
                 aws.iam.RolePolicy(
                     self.named("fetched"),
-                    aws.iam.RolePolicyArgs(
-                        role=role.name,
-                        policy=pulumi.Output.from_input(args.partition).apply(
-                            lambda partition: _may_fetch(partition, args.fetched)
-                        ),
+                    role=role.name,
+                    policy=pulumi.Output.from_input(args.partition).apply(
+                        lambda partition: _may_fetch(partition, args.fetched)
                     ),
-                    self.child(),
+                    opts=self.child(),
                 ).id
             )
         if args.login:
@@ -89,10 +83,9 @@ class NodeRole(Component):
             attached.append(
                 aws.iam.RolePolicy(
                     self.named("login"),
-                    aws.iam.RolePolicyArgs(
-                        role=role.name, policy=json.dumps({"Version": "2012-10-17", "Statement": [may]})
-                    ),
-                    self.child(),
+                    role=role.name,
+                    policy=json.dumps({"Version": "2012-10-17", "Statement": [may]}),
+                    opts=self.child(),
                 ).id
             )
         self.name = role.name

@@ -105,12 +105,10 @@ class NodePool(Component):
         """Racks close to each other, for on-demand EFA pools; a capacity block lies close by itself and refuses one."""
         return aws.ec2.PlacementGroup(
             self.named("placement"),
-            aws.ec2.PlacementGroupArgs(
-                name=self.physical(self.named("placement"), limit=255),
-                strategy="cluster",
-                tags=self.tags("placement"),
-            ),
-            self.child(),
+            name=self.physical(self.named("placement"), limit=255),
+            strategy="cluster",
+            tags=self.tags("placement"),
+            opts=self.child(),
         )
 
     def _create_template(
@@ -121,29 +119,25 @@ class NodePool(Component):
     ) -> aws.ec2.LaunchTemplate:
         return aws.ec2.LaunchTemplate(
             self.named("template"),
-            aws.ec2.LaunchTemplateArgs(
-                name=self.physical(self.named("template"), limit=128),
-                instance_type=None if args.further_types else args.instance_type,
-                instance_market_options=BLOCK_MARKET if args.block else None,
-                capacity_reservation_specification=started_in(reservation),
-                image_id=args.own.ami if args.own else None,
-                update_default_version=True,
-                block_device_mappings=_volumes(args),
-                metadata_options=aws.ec2.LaunchTemplateMetadataOptionsArgs(
-                    http_endpoint="enabled", http_tokens="required", http_put_response_hop_limit=1
-                ),
-                network_interfaces=[self._interface(each, args) for each in args.interfaces],
-                placement=aws.ec2.LaunchTemplatePlacementArgs(group_name=placement) if placement else None,
-                user_data=_user_data(args),
-                tag_specifications=[
-                    aws.ec2.LaunchTemplateTagSpecificationArgs(
-                        resource_type=kind, tags={**args.tags, **self.tags("node")}
-                    )
-                    for kind in TAGGED_WITH_THE_NODE
-                ],
-                tags=self.tags("template"),
+            name=self.physical(self.named("template"), limit=128),
+            instance_type=None if args.further_types else args.instance_type,
+            instance_market_options=BLOCK_MARKET if args.block else None,
+            capacity_reservation_specification=started_in(reservation),
+            image_id=args.own.ami if args.own else None,
+            update_default_version=True,
+            block_device_mappings=_volumes(args),
+            metadata_options=aws.ec2.LaunchTemplateMetadataOptionsArgs(
+                http_endpoint="enabled", http_tokens="required", http_put_response_hop_limit=1
             ),
-            self.child(),
+            network_interfaces=[self._interface(each, args) for each in args.interfaces],
+            placement=aws.ec2.LaunchTemplatePlacementArgs(group_name=placement) if placement else None,
+            user_data=_user_data(args),
+            tag_specifications=[
+                aws.ec2.LaunchTemplateTagSpecificationArgs(resource_type=kind, tags={**args.tags, **self.tags("node")})
+                for kind in TAGGED_WITH_THE_NODE
+            ],
+            tags=self.tags("template"),
+            opts=self.child(),
         )
 
     def _interface(self, interface: Interface, args: NodePoolArgs) -> aws.ec2.LaunchTemplateNetworkInterfaceArgs:
@@ -167,37 +161,35 @@ class NodePool(Component):
         now = args.block.nodes if args.block else 0 if kept else args.count
         return aws.eks.NodeGroup(
             self.named("nodes"),
-            aws.eks.NodeGroupArgs(
-                cluster_name=args.cluster_name,
-                node_group_name=physical_name(args.pool, limit=63),
-                node_role_arn=args.node_role_arn,
-                subnet_ids=list(args.subnet_ids),
-                # EKS takes none of the three beside an image of the template's own.
-                version=None if args.own else args.kubernetes_version,
-                ami_type=None if args.own else args.ami_type,
-                release_version=None if args.own else args.ami_release,
-                capacity_type=args.capacity_type,
-                instance_types=[args.instance_type, *args.further_types] if args.further_types else None,
-                scaling_config=aws.eks.NodeGroupScalingConfigArgs(
-                    min_size=0 if kept else args.count,
-                    desired_size=now,
-                    max_size=max(args.count, 1),
-                ),
-                update_config=aws.eks.NodeGroupUpdateConfigArgs(
-                    max_unavailable=args.max_unavailable, update_strategy=args.update_strategy
-                ),
-                node_repair_config=repaired(args.repair),
-                launch_template=aws.eks.NodeGroupLaunchTemplateArgs(
-                    id=template.id, version=template.latest_version.apply(str)
-                ),
-                labels=dict(sorted(args.labels.items())),
-                taints=[
-                    aws.eks.NodeGroupTaintArgs(key=taint.key, value=taint.value, effect=EFFECTS[taint.effect])
-                    for taint in args.taints
-                ],
-                tags=self.tags("nodes"),
+            cluster_name=args.cluster_name,
+            node_group_name=physical_name(args.pool, limit=63),
+            node_role_arn=args.node_role_arn,
+            subnet_ids=list(args.subnet_ids),
+            # EKS takes none of the three beside an image of the template's own.
+            version=None if args.own else args.kubernetes_version,
+            ami_type=None if args.own else args.ami_type,
+            release_version=None if args.own else args.ami_release,
+            capacity_type=args.capacity_type,
+            instance_types=[args.instance_type, *args.further_types] if args.further_types else None,
+            scaling_config=aws.eks.NodeGroupScalingConfigArgs(
+                min_size=0 if kept else args.count,
+                desired_size=now,
+                max_size=max(args.count, 1),
             ),
-            self.child(
+            update_config=aws.eks.NodeGroupUpdateConfigArgs(
+                max_unavailable=args.max_unavailable, update_strategy=args.update_strategy
+            ),
+            node_repair_config=repaired(args.repair),
+            launch_template=aws.eks.NodeGroupLaunchTemplateArgs(
+                id=template.id, version=template.latest_version.apply(str)
+            ),
+            labels=dict(sorted(args.labels.items())),
+            taints=[
+                aws.eks.NodeGroupTaintArgs(key=taint.key, value=taint.value, effect=EFFECTS[taint.effect])
+                for taint in args.taints
+            ],
+            tags=self.tags("nodes"),
+            opts=self.child(
                 depends_on=list(args.after) or None,
                 ignore_changes=_left_alone(args),
                 # EKS knows groups by name: where a replacement is asked for, Pulumi would make the new one first.

@@ -26,14 +26,12 @@ class People(Component):
             role = _label(principal)
             aws.eks.AccessEntry(
                 self.named(role),
-                aws.eks.AccessEntryArgs(
-                    cluster_name=args.cluster_name,
-                    principal_arn=principal,
-                    type="STANDARD",
-                    kubernetes_groups=sorted(groups),
-                    tags=self.tags(role),
-                ),
-                self.child(),
+                cluster_name=args.cluster_name,
+                principal_arn=principal,
+                type="STANDARD",
+                kubernetes_groups=sorted(groups),
+                tags=self.tags(role),
+                opts=self.child(),
             )
         self.register_outputs({"principals": sorted(args.principals)})
 

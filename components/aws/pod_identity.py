@@ -140,14 +140,12 @@ class PodIdentity(Component):
         super().__init__(name, opts)
         role = aws.iam.Role(
             self.named("role"),
-            aws.iam.RoleArgs(
-                name=self.physical(name, limit=64),
-                assume_role_policy=pulumi.Output.all(args.cluster_name, args.namespace).apply(
-                    lambda known: pod_trust(str(known[0]), str(known[1]), args.service_account)
-                ),
-                tags=self.tags("role"),
+            name=self.physical(name, limit=64),
+            assume_role_policy=pulumi.Output.all(args.cluster_name, args.namespace).apply(
+                lambda known: pod_trust(str(known[0]), str(known[1]), args.service_account)
             ),
-            self.child(),
+            tags=self.tags("role"),
+            opts=self.child(),
         )
         rights: list[pulumi.Resource] = [
             aws.iam.RolePolicyAttachment(
@@ -167,14 +165,12 @@ class PodIdentity(Component):
             )
         self.association = aws.eks.PodIdentityAssociation(
             self.named("association"),
-            aws.eks.PodIdentityAssociationArgs(
-                cluster_name=args.cluster_name,
-                namespace=args.namespace,
-                service_account=args.service_account,
-                role_arn=role.arn,
-                tags=self.tags("association"),
-            ),
-            self.child(depends_on=rights),
+            cluster_name=args.cluster_name,
+            namespace=args.namespace,
+            service_account=args.service_account,
+            role_arn=role.arn,
+            tags=self.tags("association"),
+            opts=self.child(depends_on=rights),
         )
         self.role_arn = role.arn
         made = pulumi.Output.all(self.association.service_account, role.create_date)

@@ -47,17 +47,15 @@ class Registry(Component):
         prefix = physical_name(pulumi.get_project(), pulumi.get_stack(), limit=NAME_LIMIT - len(spec.name) - 1)
         repository = aws.ecr.Repository(
             self.named(role),
-            aws.ecr.RepositoryArgs(
-                name=f"{prefix}/{spec.name}",
-                image_tag_mutability="IMMUTABLE",
-                image_scanning_configuration=aws.ecr.RepositoryImageScanningConfigurationArgs(scan_on_push=True),
-                encryption_configurations=[
-                    aws.ecr.RepositoryEncryptionConfigurationArgs(encryption_type="KMS", kms_key=args.key_arn)
-                ],
-                force_delete=args.disposable,
-                tags=self.tags(role),
-            ),
-            self.child(protect=args.protect),
+            name=f"{prefix}/{spec.name}",
+            image_tag_mutability="IMMUTABLE",
+            image_scanning_configuration=aws.ecr.RepositoryImageScanningConfigurationArgs(scan_on_push=True),
+            encryption_configurations=[
+                aws.ecr.RepositoryEncryptionConfigurationArgs(encryption_type="KMS", kms_key=args.key_arn)
+            ],
+            force_delete=args.disposable,
+            tags=self.tags(role),
+            opts=self.child(protect=args.protect),
         )
         aws.ecr.LifecyclePolicy(
             self.named(f"{role}-lifecycle"),

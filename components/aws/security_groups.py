@@ -30,15 +30,13 @@ class _Group(Component):
     def _create(self, role: str, vpc_id: pulumi.Input[str], description: str) -> None:
         group = aws.ec2.SecurityGroup(
             self.named("group"),
-            aws.ec2.SecurityGroupArgs(
-                name=self.physical(role, limit=255),
-                description=description,
-                vpc_id=vpc_id,
-                # EC2 cannot delete a group that another group's rule names, so rules go first.
-                revoke_rules_on_delete=True,
-                tags=self.tags("group"),
-            ),
-            self.child(),
+            name=self.physical(role, limit=255),
+            description=description,
+            vpc_id=vpc_id,
+            # EC2 cannot delete a group that another group's rule names, so rules go first.
+            revoke_rules_on_delete=True,
+            tags=self.tags("group"),
+            opts=self.child(),
         )
         self._id = group.id
         self._rules: list[pulumi.Output[str]] = []

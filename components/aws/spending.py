@@ -44,11 +44,9 @@ class Spending(Component):
         )
         policy = aws.sns.TopicPolicy(
             self.named("topic-policy"),
-            aws.sns.TopicPolicyArgs(
-                arn=topic.arn,
-                policy=pulumi.Output.all(topic.arn, args.account_id).apply(lambda known: publish_policy(*known)),
-            ),
-            self.child(),
+            arn=topic.arn,
+            policy=pulumi.Output.all(topic.arn, args.account_id).apply(lambda known: publish_policy(*known)),
+            opts=self.child(),
         )
         self.topic_arn = policy.arn
         self._budget(args)
@@ -59,47 +57,41 @@ class Spending(Component):
         notice = aws.budgets.BudgetNotificationArgs
         aws.budgets.Budget(
             self.named("budget"),
-            aws.budgets.BudgetArgs(
-                account_id=args.account_id,
-                name=self.physical(self.pulumi_resource_name, limit=100),
-                budget_type="COST",
-                time_unit="MONTHLY",
-                limit_amount=f"{args.monthly_usd:.1f}",
-                limit_unit="USD",
-                cost_filters=[
-                    aws.budgets.BudgetCostFilterArgs(
-                        name="TagKeyValue", values=[f"user:{args.tag_key}${args.tag_value}"]
-                    )
-                ],
-                notifications=[
-                    notice(
-                        comparison_operator="GREATER_THAN",
-                        notification_type="ACTUAL",
-                        threshold=percent,
-                        threshold_type="PERCENTAGE",
-                        subscriber_email_addresses=list(args.emails),
-                        subscriber_sns_topic_arns=[self.topic_arn],
-                    )
-                    for percent in args.percents
-                ],
-                tags=self.tags("budget"),
-            ),
-            self.child(),
+            account_id=args.account_id,
+            name=self.physical(self.pulumi_resource_name, limit=100),
+            budget_type="COST",
+            time_unit="MONTHLY",
+            limit_amount=f"{args.monthly_usd:.1f}",
+            limit_unit="USD",
+            cost_filters=[
+                aws.budgets.BudgetCostFilterArgs(name="TagKeyValue", values=[f"user:{args.tag_key}${args.tag_value}"])
+            ],
+            notifications=[
+                notice(
+                    comparison_operator="GREATER_THAN",
+                    notification_type="ACTUAL",
+                    threshold=percent,
+                    threshold_type="PERCENTAGE",
+                    subscriber_email_addresses=list(args.emails),
+                    subscriber_sns_topic_arns=[self.topic_arn],
+                )
+                for percent in args.percents
+            ],
+            tags=self.tags("budget"),
+            opts=self.child(),
         )
 
     def _anomalies(self, args: SpendingArgs) -> None:
         stem = self.physical(self.pulumi_resource_name, limit=256)
         monitor = aws.costexplorer.AnomalyMonitor(
             self.named("monitor"),
-            aws.costexplorer.AnomalyMonitorArgs(
-                name=stem,
-                monitor_type="CUSTOM",
-                monitor_specification=json.dumps(
-                    {"Tags": {"Key": args.tag_key, "Values": [args.tag_value]}}, sort_keys=True
-                ),
-                tags=self.tags("monitor"),
+            name=stem,
+            monitor_type="CUSTOM",
+            monitor_specification=json.dumps(
+                {"Tags": {"Key": args.tag_key, "Values": [args.tag_value]}}, sort_keys=True
             ),
-            self.child(),
+            tags=self.tags("monitor"),
+            opts=self.child(),
         )
         impact = aws.costexplorer.AnomalySubscriptionThresholdExpressionDimensionArgs(
             key="ANOMALY_TOTAL_IMPACT_ABSOLUTE",
@@ -108,19 +100,16 @@ class Spending(Component):
         )
         aws.costexplorer.AnomalySubscription(
             self.named("anomalies"),
-            aws.costexplorer.AnomalySubscriptionArgs(
-                name=stem,
-                # E-mail goes out by the day at the soonest; at once goes to a topic only.
-                frequency="DAILY",
-                monitor_arn_lists=[monitor.arn],
-                subscribers=[
-                    aws.costexplorer.AnomalySubscriptionSubscriberArgs(type="EMAIL", address=each)
-                    for each in args.emails
-                ],
-                threshold_expression=aws.costexplorer.AnomalySubscriptionThresholdExpressionArgs(dimension=impact),
-                tags=self.tags("anomalies"),
-            ),
-            self.child(),
+            name=stem,
+            # E-mail goes out by the day at the soonest; at once goes to a topic only.
+            frequency="DAILY",
+            monitor_arn_lists=[monitor.arn],
+            subscribers=[
+                aws.costexplorer.AnomalySubscriptionSubscriberArgs(type="EMAIL", address=each) for each in args.emails
+            ],
+            threshold_expression=aws.costexplorer.AnomalySubscriptionThresholdExpressionArgs(dimension=impact),
+            tags=self.tags("anomalies"),
+            opts=self.child(),
         )
 
 

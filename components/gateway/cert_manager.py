@@ -11,8 +11,10 @@ ACCOUNT = "cert-manager"
 """The service account of its controller, which is named like the release."""
 
 
-def cert_manager_values(namespace: str, *, records: bool = False) -> dict[str, Any]:
+def cert_manager_values(namespace: str, *, gateway: bool = True, records: bool = False) -> dict[str, Any]:
     """Values of the `cert-manager` chart in `namespace`, where it elects its leader, too: kube-system is not ours.
+
+    With `gateway` answers to an authority's questions are routes, whose kinds it must find when it starts.
 
     With `records` it writes records of names with the rights of its account, and looks for them by the cluster's name
     service: no pod reaches a zone's own servers.
@@ -22,8 +24,7 @@ def cert_manager_values(namespace: str, *, records: bool = False) -> dict[str, A
     return {
         "crds": {"enabled": True, "keep": True},
         "global": {"leaderElection": {"namespace": namespace}},
-        # Answers to an authority's questions are routes of the gateway.
-        "extraArgs": ["--enable-gateway-api", *(own_rights if records else [])],
+        "extraArgs": [*(["--enable-gateway-api"] if gateway else []), *(own_rights if records else [])],
         # A certificate's Secret goes with it.
         "enableCertificateOwnerRef": True,
         "prometheus": {"servicemonitor": {"enabled": True}},

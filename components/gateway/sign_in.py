@@ -68,13 +68,11 @@ class SignIn(Component):
         metadata = k8s.meta.v1.ObjectMetaArgs(name=NAME, namespace=args.namespace)
         k8s.policy.v1.PodDisruptionBudget(
             self.named("disruption-budget"),
-            k8s.policy.v1.PodDisruptionBudgetInitArgs(
-                metadata=metadata,
-                spec=k8s.policy.v1.PodDisruptionBudgetSpecArgs(
-                    max_unavailable=1, selector=k8s.meta.v1.LabelSelectorArgs(match_labels=LABELS)
-                ),
+            metadata=metadata,
+            spec=k8s.policy.v1.PodDisruptionBudgetSpecArgs(
+                max_unavailable=1, selector=k8s.meta.v1.LabelSelectorArgs(match_labels=LABELS)
             ),
-            self.child(),
+            opts=self.child(),
         )
         if args.scaling:
             autoscaled(self, args.scaling, metadata=metadata, target=deployment)
@@ -87,16 +85,14 @@ class SignIn(Component):
         content: pulumi.Output[dict[str, str]] = pulumi.Output.secret(known.apply(_content))
         secret = k8s.core.v1.Secret(
             self.named("secret"),
-            k8s.core.v1.SecretInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(
-                    # Eight digits of a digest tell nothing of it; without this every name after it were a secret.
-                    name=pulumi.Output.unsecret(known.apply(_named)),
-                    namespace=args.namespace,
-                ),
-                immutable=True,
-                string_data=content,
+            metadata=k8s.meta.v1.ObjectMetaArgs(
+                # Eight digits of a digest tell nothing of it; without this every name after it were a secret.
+                name=pulumi.Output.unsecret(known.apply(_named)),
+                namespace=args.namespace,
             ),
-            self.child(),
+            immutable=True,
+            string_data=content,
+            opts=self.child(),
         )
         return secret.metadata.name.apply(str)
 
@@ -125,25 +121,23 @@ class SignIn(Component):
         )
         return k8s.apps.v1.Deployment(
             self.named("deployment"),
-            k8s.apps.v1.DeploymentInitArgs(
-                metadata=meta.ObjectMetaArgs(name=NAME, namespace=args.namespace, labels=LABELS),
-                spec=k8s.apps.v1.DeploymentSpecArgs(
-                    replicas=None if args.scaling else args.replicas,
-                    selector=meta.LabelSelectorArgs(match_labels=LABELS),
-                    template=core.PodTemplateSpecArgs(
-                        metadata=meta.ObjectMetaArgs(labels=LABELS),
-                        spec=core.PodSpecArgs(
-                            automount_service_account_token=False,
-                            containers=[container],
-                            topology_spread_constraints=[spread],
-                            volumes=[
-                                core.VolumeArgs(name="secrets", secret=core.SecretVolumeSourceArgs(secret_name=secret))
-                            ],
-                        ),
+            metadata=meta.ObjectMetaArgs(name=NAME, namespace=args.namespace, labels=LABELS),
+            spec=k8s.apps.v1.DeploymentSpecArgs(
+                replicas=None if args.scaling else args.replicas,
+                selector=meta.LabelSelectorArgs(match_labels=LABELS),
+                template=core.PodTemplateSpecArgs(
+                    metadata=meta.ObjectMetaArgs(labels=LABELS),
+                    spec=core.PodSpecArgs(
+                        automount_service_account_token=False,
+                        containers=[container],
+                        topology_spread_constraints=[spread],
+                        volumes=[
+                            core.VolumeArgs(name="secrets", secret=core.SecretVolumeSourceArgs(secret_name=secret))
+                        ],
                     ),
                 ),
             ),
-            self.child(depends_on=list(args.after)),
+            opts=self.child(depends_on=list(args.after)),
         )
 
 

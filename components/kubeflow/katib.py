@@ -12,11 +12,15 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
+from components.gateway.issuer import API as CERTIFICATES
+from components.gateway.issuer import NAME as ISSUER
+from components.gateway.issuer import Issuer, IssuerArgs
 from components.kubeflow.katib_config import CERTIFICATE, SERVICE, WEBHOOK_PORT, CollectorRoom, katib_config
 from components.kubeflow.katib_crds import definition
-from components.kubeflow.katib_hooks import WEBHOOK, mutating, validating
-from components.kubeflow.katib_rbac import KINDS, KatibAccount, cluster_rules, namespace_rules, trials_rules
+from components.kubeflow.katib_hooks import mutating, validating
+from components.kubeflow.katib_rbac import KINDS, KatibAccount, cluster_rules, trials_rules
 from components.kubeflow.trial_database import COMPONENT, TrialDatabase, TrialDatabaseArgs
+from components.platform.awaited import awaited
 from components.platform.confinement import confined
 from components.platform.rights import AccountArgs
 from components.platform.servers import Database
@@ -26,25 +30,27 @@ METRICS, HEALTH = 8080, 18080
 CONFIG, FILE = "katib-config", "katib-config.yaml"
 CONFIG_KEY = "gpucluster/katib-config"
 """Annotation of the controller's pod: a hash of what it reads once, when it starts."""
-_CERTIFICATES, _USER = "/tmp/cert", 1000  # noqa: S108 - the controller's own (pkg/controller.v1beta1/consts/const.go)
+_PLACE, _USER = "/tmp/cert", 1000  # noqa: S108 - the controller's own (pkg/controller.v1beta1/consts/const.go)
 
 
 @dataclass(frozen=True, kw_only=True)
 class KatibArgs:
-    """`images` go by the vendor's names (katib-controller), `database_image` is PostgreSQL. Trials are of the namespace
-    `trials`. `room` is what the collector of metrics may take in a trial's pod. `operator` accepts PyTorchJobs: the
-    controller looks for that kind once, when it starts.
+    """`images` go by the vendor's names (katib-controller), `database_image` is PostgreSQL. Trials are of the
+    namespaces `trials`, by what these are to Katib. `room` is what the collector of metrics may take in a trial's pod.
+    `operator` accepts PyTorchJobs: the controller looks for that kind once, when it starts. `certificates` is what
+    shows that cert-manager takes orders.
     """
 
     images: Mapping[str, str]
     database_image: str
     namespace: pulumi.Input[str]
-    trials: pulumi.Input[str]
+    trials: Mapping[str, pulumi.Input[str]]
     password: pulumi.Input[str]
     storage_class: pulumi.Input[str]
     gib: int
     room: CollectorRoom
     operator: pulumi.Resource
+    certificates: pulumi.Resource
 
 
 class Katib(Component):
@@ -67,11 +73,8 @@ class Katib(Component):
             AccountArgs(
                 account=SERVICE,
                 namespace=args.namespace,
-                everywhere=cluster_rules(WEBHOOK),
-                within={
-                    "local": (args.namespace, namespace_rules(CERTIFICATE)),
-                    "trials": (args.trials, trials_rules()),
-                },
+                everywhere=cluster_rules(),
+                within={role: (namespace, trials_rules()) for role, namespace in args.trials.items()},
             ),
             self.child(),
         )
@@ -94,19 +97,42 @@ class Katib(Component):
         self.register_outputs({"kinds": list(KINDS)})
 
     def _create_hooks(self) -> list[pulumi.Resource]:
-        """The controller's own generator of certificates writes its authority into them."""
-        hook = k8s.admissionregistration.v1
-        mine = ["webhooks[*].clientConfig.caBundle"]
+        """cert-manager writes its authority into them, and `up` waits for that."""
+        hook, certificate = k8s.admissionregistration.v1, self._create_certificate()
+        given = self.child(ignore_changes=["webhooks[*].clientConfig.caBundle"], depends_on=[certificate])
         return [
-            hook.ValidatingWebhookConfiguration(
-                self.named("validating"), validating(self._args.namespace), self.child(ignore_changes=mine)
-            ),
+            hook.ValidatingWebhookConfiguration(self.named("validating"), validating(self._args.namespace), given),
             hook.MutatingWebhookConfiguration(
                 self.named("mutating"),
-                mutating(self._args.namespace, self._args.trials),
-                self.child(ignore_changes=mine),
+                mutating(self._args.namespace),
+                given,
             ),
         ]
+
+    def _create_certificate(self) -> pulumi.Resource:
+        """That of the webhooks, in the Secret of its name. One that signs itself, as the vendor has it, is its own
+        authority, and the pod has a new one up to a minute after the API server: a root that stays has no such gap.
+        """
+        namespace = self._args.namespace
+        host = pulumi.Output.concat(SERVICE, ".", namespace, ".svc")
+        name = f"{SERVICE} private CA"
+        root = IssuerArgs(namespace=namespace, acme=None, common_name=name, after=[self._args.certificates])
+        issuer = Issuer(self.named("issuer"), root, self.child())
+        return k8s.apiextensions.CustomResource(
+            self.named("certificate"),
+            api_version=CERTIFICATES,
+            kind="Certificate",
+            metadata=k8s.meta.v1.ObjectMetaArgs(
+                name=CERTIFICATE, namespace=namespace, annotations=awaited("Certificate")
+            ),
+            spec={
+                "dnsNames": [host, pulumi.Output.concat(host, ".cluster.local")],
+                "secretName": CERTIFICATE,
+                "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"},
+                "issuerRef": {"kind": "Issuer", "name": ISSUER},
+            },
+            opts=self.child(depends_on=[issuer.issuer]),
+        )
 
     def _create_deployment(
         self, account: pulumi.Output[str], config: str, before: list[pulumi.Resource]
@@ -117,15 +143,8 @@ class Katib(Component):
             core.ConfigMapInitArgs(metadata=meta.ObjectMetaArgs(name=CONFIG, namespace=namespace), data={FILE: config}),
             self.child(),
         )
-        certificate = core.Secret(
-            self.named("certificate"),
-            core.SecretInitArgs(metadata=meta.ObjectMetaArgs(name=CERTIFICATE, namespace=namespace)),
-            self.child(ignore_changes=["data"]),
-        )
         volumes = [
-            core.VolumeArgs(
-                name="cert", secret=core.SecretVolumeSourceArgs(secret_name=certificate.metadata.name.apply(str))
-            ),
+            core.VolumeArgs(name="cert", secret=core.SecretVolumeSourceArgs(secret_name=CERTIFICATE)),
             core.VolumeArgs(
                 name="katib-config", config_map=core.ConfigMapVolumeSourceArgs(name=settings.metadata.name.apply(str))
             ),
@@ -193,7 +212,7 @@ def _controller(image: str) -> k8s.core.v1.ContainerArgs:
         resources=core.ResourceRequirementsArgs(requests={"cpu": "100m", "memory": "256Mi"}, limits={"memory": "1Gi"}),
         security_context=confined(user=_USER, writes=False),
         volume_mounts=[
-            core.VolumeMountArgs(name="cert", mount_path=_CERTIFICATES, read_only=True),
+            core.VolumeMountArgs(name="cert", mount_path=_PLACE, read_only=True),
             core.VolumeMountArgs(name="katib-config", mount_path=f"/{FILE}", sub_path=FILE, read_only=True),
         ],
     )

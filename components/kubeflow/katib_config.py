@@ -52,7 +52,7 @@ def katib_config(images: Mapping[str, str], room: CollectorRoom) -> str:
         "apiVersion": "config.kubeflow.org/v1beta1",
         "kind": "KatibConfig",
         "init": {
-            "certGenerator": {"enable": True, "webhookServiceName": SERVICE, "webhookSecretName": CERTIFICATE},
+            "certGenerator": {"enable": False},
             "controller": {
                 "webhookPort": WEBHOOK_PORT,
                 "injectSecurityContext": True,

@@ -3,8 +3,7 @@
 The vendor's ClusterRole may make pods' owners, roles and service accounts and read and change every Secret, in every
 namespace: who may do that is root of the cluster. Its caches are of the whole cluster, as the manager is made without
 namespaces (Katib 0.19, cmd/katib-controller/v1beta1/main.go), so what it reads cannot be confined; what it writes can,
-to the namespace of the trials. The certificate's Secret is in its own namespace, for which the rotator has a cache of
-its own (cert-controller pkg/rotator, addNamespacedCache).
+to the namespace of the trials. Secrets and webhooks it leaves to cert-manager.
 """
 
 import pulumi_kubernetes as k8s
@@ -15,8 +14,8 @@ KINDS = ("experiments", "trials", "suggestions")
 OWN = [f"{kind}{part}" for kind in KINDS for part in ("", "/status", "/finalizers")]
 
 
-def cluster_rules(webhook: str) -> Rules:
-    """What it watches everywhere, and the two configurations that the rotator writes its authority into.
+def cluster_rules() -> Rules:
+    """What it watches everywhere.
 
     It reads ConfigMaps for katib-config alone, but through its cache (pkg/util/v1beta1/katibconfig/config.go). Without
     a cache of claims it reconciles nothing (pkg/controller.v1beta1/suggestion/suggestion_controller.go), and without
@@ -24,17 +23,11 @@ def cluster_rules(webhook: str) -> Rules:
     """
     rule = k8s.rbac.v1.PolicyRuleArgs
     core = ["configmaps", "namespaces", "persistentvolumeclaims", "services", "serviceaccounts"]
-    hooks = {
-        "api_groups": ["admissionregistration.k8s.io"],
-        "resources": ["validatingwebhookconfigurations", "mutatingwebhookconfigurations"],
-    }
     return [
         rule(api_groups=["kubeflow.org"], resources=[*KINDS, "pytorchjobs"], verbs=WATCH),
         rule(api_groups=[""], resources=core, verbs=WATCH),
         rule(api_groups=["apps"], resources=["deployments"], verbs=WATCH),
         rule(api_groups=["rbac.authorization.k8s.io"], resources=["roles", "rolebindings"], verbs=WATCH),
-        rule(**hooks, verbs=WATCH),
-        rule(**hooks, resource_names=[webhook], verbs=["patch", "update"]),
     ]
 
 
@@ -52,15 +45,6 @@ def trials_rules() -> Rules:
         rule(api_groups=[""], resources=["serviceaccounts"], verbs=["create"]),
         rule(api_groups=["rbac.authorization.k8s.io"], resources=["roles", "rolebindings"], verbs=["create"]),
         rule(api_groups=[""], resources=["events"], verbs=["create", "patch", "update"]),
-    ]
-
-
-def namespace_rules(certificate: str) -> Rules:
-    """The certificate's Secret in its own namespace."""
-    rule = k8s.rbac.v1.PolicyRuleArgs
-    return [
-        rule(api_groups=[""], resources=["secrets"], verbs=["list", "watch"]),
-        rule(api_groups=[""], resources=["secrets"], resource_names=[certificate], verbs=["get", "patch", "update"]),
     ]
 
 

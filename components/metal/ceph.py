@@ -148,14 +148,12 @@ class Ceph(Component):
         default = {"storageclass.kubernetes.io/is-default-class": "true"} if name == BLOCK_CLASS else {}
         return k8s.storage.v1.StorageClass(
             self.named(role),
-            k8s.storage.v1.StorageClassInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name=name, annotations=default),
-                provisioner=provisioner,
-                parameters=dict(parameters),
-                reclaim_policy="Retain" if buckets else "Delete",
-                allow_volume_expansion=grows,
-            ),
-            self.child(depends_on=[after]),
+            metadata=k8s.meta.v1.ObjectMetaArgs(name=name, annotations=default),
+            provisioner=provisioner,
+            parameters=dict(parameters),
+            reclaim_policy="Retain" if buckets else "Delete",
+            allow_volume_expansion=grows,
+            opts=self.child(depends_on=[after]),
         )
 
     def _volumes(self) -> pulumi.Output[str]:

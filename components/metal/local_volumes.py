@@ -46,15 +46,13 @@ class LocalVolumes(Component):
         super().__init__(name, opts)
         made = k8s.storage.v1.StorageClass(
             self.named("class"),
-            k8s.storage.v1.StorageClassInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(
-                    name=CLASS, annotations={"storageclass.kubernetes.io/is-default-class": "true"}
-                ),
-                provisioner="kubernetes.io/no-provisioner",
-                reclaim_policy="Delete",
-                volume_binding_mode="WaitForFirstConsumer",
+            metadata=k8s.meta.v1.ObjectMetaArgs(
+                name=CLASS, annotations={"storageclass.kubernetes.io/is-default-class": "true"}
             ),
-            self.child(depends_on=[args.provisioner]),
+            provisioner="kubernetes.io/no-provisioner",
+            reclaim_policy="Delete",
+            volume_binding_mode="WaitForFirstConsumer",
+            opts=self.child(depends_on=[args.provisioner]),
         )
         self.storage_class = made.metadata.name.apply(str)
         self.register_outputs({"storageClass": self.storage_class})

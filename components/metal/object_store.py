@@ -51,11 +51,9 @@ class StoreKey(Component):
         super().__init__(name, opts)
         secret = k8s.core.v1.Secret(
             self.named("secret"),
-            k8s.core.v1.SecretInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name=SECRET, namespace=args.namespace),
-                string_data={"id": pulumi.Output.secret(args.key_id), "key": pulumi.Output.secret(args.key)},
-            ),
-            self.child(),
+            metadata=k8s.meta.v1.ObjectMetaArgs(name=SECRET, namespace=args.namespace),
+            string_data={"id": pulumi.Output.secret(args.key_id), "key": pulumi.Output.secret(args.key)},
+            opts=self.child(),
         )
         self.kept = secret.metadata.name.apply(str)
         self.register_outputs({"secret": self.kept})

@@ -59,14 +59,12 @@ class Dashboards(Component):
         for board in args.boards:
             k8s.core.v1.ConfigMap(
                 self.named(board.uid),
-                k8s.core.v1.ConfigMapInitArgs(
-                    metadata=k8s.meta.v1.ObjectMetaArgs(
-                        name=board.uid,
-                        namespace=args.namespace,
-                        labels=LABEL,
-                    ),
-                    data={f"{board.uid}.json": content(board)},
+                metadata=k8s.meta.v1.ObjectMetaArgs(
+                    name=board.uid,
+                    namespace=args.namespace,
+                    labels=LABEL,
                 ),
-                self.child(),
+                data={f"{board.uid}.json": content(board)},
+                opts=self.child(),
             )
         self.register_outputs({})

@@ -78,10 +78,8 @@ class MonitoringStack(Component):
         """A Secret of such files; its name once it exists."""
         secret = k8s.core.v1.Secret(
             self.named(name),
-            k8s.core.v1.SecretInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name=name, namespace=args.namespace),
-                string_data={file: pulumi.Output.secret(content) for file, content in sorted(files.items())},
-            ),
-            self.child(),
+            metadata=k8s.meta.v1.ObjectMetaArgs(name=name, namespace=args.namespace),
+            string_data={file: pulumi.Output.secret(content) for file, content in sorted(files.items())},
+            opts=self.child(),
         )
         return secret.metadata.name.apply(str)

@@ -40,7 +40,7 @@ _OF_PODS = "^(lo|cali.+|cilium.+|eni.+|lxc.+|veth.+)$"
 """Interfaces that come and go with pods: twenty series each that nobody looks at, and never the same."""
 
 _UNITS = (
-    "chronyd", "containerd", "gpucluster-lustre-efa", "kubelet", "lnet", "nvidia-fabricmanager", "nvidia-imex",
+    "chronyd", "containerd", "gpucluster-.+", "kubelet", "lnet", "nvidia-fabricmanager", "nvidia-imex",
     "nvidia-persistenced", "opensm", "systemd-timesyncd",
 )  # fmt: skip
 """What a GPU node cannot do without; a node shows those that it has."""

@@ -15,9 +15,8 @@ def service_account(
     """
     account = k8s.core.v1.ServiceAccount(
         owner.named("account"),
-        k8s.core.v1.ServiceAccountInitArgs(
-            metadata=k8s.meta.v1.ObjectMetaArgs(name=name, namespace=namespace), automount_service_account_token=False
-        ),
-        owner.child(),
+        metadata=k8s.meta.v1.ObjectMetaArgs(name=name, namespace=namespace),
+        automount_service_account_token=False,
+        opts=owner.child(),
     )
     return pulumi.Output.all(account.metadata.name, granted).apply(lambda known: str(known[0]))

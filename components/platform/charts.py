@@ -44,23 +44,21 @@ class Chart(Component):
         super().__init__(name, opts)
         self.release = k8s.helm.v3.Release(
             self.named("release"),
-            k8s.helm.v3.ReleaseArgs(
-                name=args.source.name,
-                chart=args.source.package or (_address(args.source) if _registry(args.source) else args.source.name),
-                version=args.source.version,
-                # The provider looks at the disk only where no repository is named (helm_release.go, locateChart).
-                repository_opts=None
-                if args.source.package or _registry(args.source)
-                else k8s.helm.v3.RepositoryOptsArgs(repo=args.source.repository),
-                namespace=args.namespace,
-                create_namespace=False,
-                values=laid(args.values, args.source.images),
-                atomic=True,
-                cleanup_on_fail=True,
-                skip_await=False,
-                timeout=args.timeout_seconds,
-            ),
-            self.child(
+            name=args.source.name,
+            chart=args.source.package or (_address(args.source) if _registry(args.source) else args.source.name),
+            version=args.source.version,
+            # The provider looks at the disk only where no repository is named (helm_release.go, locateChart).
+            repository_opts=None
+            if args.source.package or _registry(args.source)
+            else k8s.helm.v3.RepositoryOptsArgs(repo=args.source.repository),
+            namespace=args.namespace,
+            create_namespace=False,
+            values=laid(args.values, args.source.images),
+            atomic=True,
+            cleanup_on_fail=True,
+            skip_await=False,
+            timeout=args.timeout_seconds,
+            opts=self.child(
                 depends_on=[args.after] if isinstance(args.after, pulumi.Resource) else args.after,
                 # The engine must outwait Helm, or a rollback is cut off half way.
                 custom_timeouts=pulumi.CustomTimeouts(

@@ -37,11 +37,9 @@ class GpuCounters(Component):
         self.name = f"dcgm-counters-{hashlib.sha256(args.csv.encode()).hexdigest()[:8]}"
         self.kept = k8s.core.v1.ConfigMap(
             self.named("list"),
-            k8s.core.v1.ConfigMapInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name=self.name, namespace=args.namespace),
-                data={COUNTERS_FILE: args.csv},
-            ),
-            self.child(),
+            metadata=k8s.meta.v1.ObjectMetaArgs(name=self.name, namespace=args.namespace),
+            data={COUNTERS_FILE: args.csv},
+            opts=self.child(),
         )
         self.register_outputs({"name": self.name})
 

@@ -57,18 +57,16 @@ class Namespaces(Component):
     def _create(self, spec: NamespaceSpec, after: Sequence[pulumi.Resource]) -> pulumi.Output[str]:
         namespace = k8s.core.v1.Namespace(
             self.named(spec.name),
-            k8s.core.v1.NamespaceInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(
-                    name=spec.name,
-                    labels={
-                        "pod-security.kubernetes.io/enforce": spec.pod_security,
-                        "pod-security.kubernetes.io/warn": spec.pod_security,
-                        **({LABEL: LEVEL} if spec.pins_memory else {}),
-                        **spec.labels,
-                    },
-                )
+            metadata=k8s.meta.v1.ObjectMetaArgs(
+                name=spec.name,
+                labels={
+                    "pod-security.kubernetes.io/enforce": spec.pod_security,
+                    "pod-security.kubernetes.io/warn": spec.pod_security,
+                    **({LABEL: LEVEL} if spec.pins_memory else {}),
+                    **spec.labels,
+                },
             ),
-            self.child(depends_on=list(after), custom_timeouts=pulumi.CustomTimeouts(delete="15m")),
+            opts=self.child(depends_on=list(after), custom_timeouts=pulumi.CustomTimeouts(delete="15m")),
         )
         name = namespace.metadata.name.apply(str)
         rules = [self._limit(spec, name)] if spec.limits else []
@@ -78,17 +76,15 @@ class Namespaces(Component):
     def _limit(self, spec: NamespaceSpec, namespace: pulumi.Output[str]) -> pulumi.Output[str]:
         return k8s.core.v1.LimitRange(
             self.named(f"{spec.name}-limits"),
-            k8s.core.v1.LimitRangeInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name="defaults", namespace=namespace),
-                spec=k8s.core.v1.LimitRangeSpecArgs(
-                    limits=[
-                        k8s.core.v1.LimitRangeItemArgs(
-                            type="Container", default=DEFAULT_LIMIT, default_request=DEFAULT_REQUEST
-                        )
-                    ]
-                ),
+            metadata=k8s.meta.v1.ObjectMetaArgs(name="defaults", namespace=namespace),
+            spec=k8s.core.v1.LimitRangeSpecArgs(
+                limits=[
+                    k8s.core.v1.LimitRangeItemArgs(
+                        type="Container", default=DEFAULT_LIMIT, default_request=DEFAULT_REQUEST
+                    )
+                ]
             ),
-            self.child(),
+            opts=self.child(),
         ).id
 
     def _restrict(

@@ -115,11 +115,9 @@ class NetworkRules(Component):
             for rule in rules:
                 k8s.networking.v1.NetworkPolicy(
                     self.named(f"{namespace}-{rule.name}"),
-                    k8s.networking.v1.NetworkPolicyInitArgs(
-                        metadata=k8s.meta.v1.ObjectMetaArgs(name=rule.name, namespace=args.names[namespace]),
-                        spec=_spec(rule),
-                    ),
-                    self.child(),
+                    metadata=k8s.meta.v1.ObjectMetaArgs(name=rule.name, namespace=args.names[namespace]),
+                    spec=_spec(rule),
+                    opts=self.child(),
                 )
         self.register_outputs({"namespaces": sorted(args.rules)})
 

@@ -51,21 +51,19 @@ def operator_deployment(
     core, meta = k8s.core.v1, k8s.meta.v1
     return k8s.apps.v1.Deployment(
         owner.named("deployment"),
-        k8s.apps.v1.DeploymentInitArgs(
-            metadata=meta.ObjectMetaArgs(name=name, namespace=namespace, labels=dict(labels)),
-            spec=k8s.apps.v1.DeploymentSpecArgs(
-                replicas=1,
-                selector=meta.LabelSelectorArgs(match_labels=dict(labels)),
-                template=core.PodTemplateSpecArgs(
-                    metadata=meta.ObjectMetaArgs(labels=dict(labels)),
-                    spec=core.PodSpecArgs(
-                        service_account_name=account,
-                        priority_class_name="system-cluster-critical",
-                        containers=[container],
-                        volumes=list(volumes) or None,
-                    ),
+        metadata=meta.ObjectMetaArgs(name=name, namespace=namespace, labels=dict(labels)),
+        spec=k8s.apps.v1.DeploymentSpecArgs(
+            replicas=1,
+            selector=meta.LabelSelectorArgs(match_labels=dict(labels)),
+            template=core.PodTemplateSpecArgs(
+                metadata=meta.ObjectMetaArgs(labels=dict(labels)),
+                spec=core.PodSpecArgs(
+                    service_account_name=account,
+                    priority_class_name="system-cluster-critical",
+                    containers=[container],
+                    volumes=list(volumes) or None,
                 ),
             ),
         ),
-        owner.child(depends_on=list(after), custom_timeouts=pulumi.CustomTimeouts(create="10m", update="10m")),
+        opts=owner.child(depends_on=list(after), custom_timeouts=pulumi.CustomTimeouts(create="10m", update="10m")),
     )

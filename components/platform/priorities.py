@@ -24,14 +24,12 @@ class Priorities(Component):
         self.names = {
             each: k8s.scheduling.v1.PriorityClass(
                 self.named(each),
-                k8s.scheduling.v1.PriorityClassInitArgs(
-                    metadata=k8s.meta.v1.ObjectMetaArgs(name=each),
-                    value=value,
-                    description=description,
-                    global_default=False,
-                    preemption_policy="PreemptLowerPriority",
-                ),
-                self.child(),
+                metadata=k8s.meta.v1.ObjectMetaArgs(name=each),
+                value=value,
+                description=description,
+                global_default=False,
+                preemption_policy="PreemptLowerPriority",
+                opts=self.child(),
             ).metadata.name.apply(str)
             for each, (value, description) in PRIORITIES.items()
         }

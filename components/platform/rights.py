@@ -93,12 +93,10 @@ def given_everywhere(
     )
     return k8s.rbac.v1.ClusterRoleBinding(
         owner.named(names[1]),
-        k8s.rbac.v1.ClusterRoleBindingInitArgs(
-            metadata=metadata,
-            role_ref=_reference("ClusterRole", role.metadata.name.apply(str)),
-            subjects=_subjects(account, namespace),
-        ),
-        owner.child(),
+        metadata=metadata,
+        role_ref=_reference("ClusterRole", role.metadata.name.apply(str)),
+        subjects=_subjects(account, namespace),
+        opts=owner.child(),
     )
 
 
@@ -121,12 +119,10 @@ def given_within(
     )
     return k8s.rbac.v1.RoleBinding(
         owner.named(names[1]),
-        k8s.rbac.v1.RoleBindingInitArgs(
-            metadata=metadata,
-            role_ref=_reference("Role", role.metadata.name.apply(str)),
-            subjects=_subjects(account, namespace),
-        ),
-        owner.child(),
+        metadata=metadata,
+        role_ref=_reference("Role", role.metadata.name.apply(str)),
+        subjects=_subjects(account, namespace),
+        opts=owner.child(),
     )
 
 

@@ -21,11 +21,9 @@ class Sandbox(Component):
         super().__init__(name, opts)
         made = k8s.node.v1.RuntimeClass(
             self.named("class"),
-            k8s.node.v1.RuntimeClassInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name=CLASS),
-                handler=HANDLER,
-                scheduling=k8s.node.v1.SchedulingArgs(node_selector={SANDBOX_KEY: CLASS}),
-            ),
-            self.child(),
+            metadata=k8s.meta.v1.ObjectMetaArgs(name=CLASS),
+            handler=HANDLER,
+            scheduling=k8s.node.v1.SchedulingArgs(node_selector={SANDBOX_KEY: CLASS}),
+            opts=self.child(),
         )
         self.register_outputs({"class": made.metadata.name})

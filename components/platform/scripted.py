@@ -106,16 +106,14 @@ def scripted(
     )
     return k8s.apps.v1.Deployment(
         owner.named("deployment"),
-        k8s.apps.v1.DeploymentInitArgs(
-            metadata=meta(name=name, namespace=namespace),
-            spec=k8s.apps.v1.DeploymentSpecArgs(
-                replicas=1,
-                strategy=k8s.apps.v1.DeploymentStrategyArgs(type="Recreate"),
-                selector=k8s.meta.v1.LabelSelectorArgs(match_labels=dict(script.labels)),
-                template=core.PodTemplateSpecArgs(metadata=meta(labels=dict(script.labels)), spec=pod),
-            ),
+        metadata=meta(name=name, namespace=namespace),
+        spec=k8s.apps.v1.DeploymentSpecArgs(
+            replicas=1,
+            strategy=k8s.apps.v1.DeploymentStrategyArgs(type="Recreate"),
+            selector=k8s.meta.v1.LabelSelectorArgs(match_labels=dict(script.labels)),
+            template=core.PodTemplateSpecArgs(metadata=meta(labels=dict(script.labels)), spec=pod),
         ),
-        owner.child(
+        opts=owner.child(
             depends_on=list(after),
             custom_timeouts=pulumi.CustomTimeouts(delete=script.patience) if script.patience else None,
         ),

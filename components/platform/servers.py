@@ -55,15 +55,13 @@ def service_of(
     called, number = port
     return k8s.core.v1.Service(
         owner.named(role),
-        k8s.core.v1.ServiceInitArgs(
-            metadata=k8s.meta.v1.ObjectMetaArgs(name=name, namespace=namespace, labels=dict(labels)),
-            spec=k8s.core.v1.ServiceSpecArgs(
-                type="ClusterIP",
-                selector=dict(labels),
-                ports=[k8s.core.v1.ServicePortArgs(name=called, port=number, target_port=number)],
-            ),
+        metadata=k8s.meta.v1.ObjectMetaArgs(name=name, namespace=namespace, labels=dict(labels)),
+        spec=k8s.core.v1.ServiceSpecArgs(
+            type="ClusterIP",
+            selector=dict(labels),
+            ports=[k8s.core.v1.ServicePortArgs(name=called, port=number, target_port=number)],
         ),
-        owner.child(depends_on=[behind]),
+        opts=owner.child(depends_on=[behind]),
     )
 
 
@@ -146,11 +144,9 @@ def _password_secret(owner: Component, args: ServerArgs, key: str) -> pulumi.Out
     """The Secret's name, once it exists."""
     secret = k8s.core.v1.Secret(
         owner.named("password"),
-        k8s.core.v1.SecretInitArgs(
-            metadata=k8s.meta.v1.ObjectMetaArgs(name=args.secret, namespace=args.namespace),
-            string_data={key: args.password},
-        ),
-        owner.child(),
+        metadata=k8s.meta.v1.ObjectMetaArgs(name=args.secret, namespace=args.namespace),
+        string_data={key: args.password},
+        opts=owner.child(),
     )
     return secret.metadata.name.apply(str)
 

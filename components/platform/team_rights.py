@@ -26,6 +26,7 @@ _SEEN: Sequence[Right] = (
     ("batch.volcano.sh", ("jobs",), LOOK),
     ("scheduling.volcano.sh", ("podgroups",), LOOK),
     ("networking.k8s.io", ("networkpolicies",), LOOK),
+    ("kubeflow.org", ("experiments", "suggestions", "trials", "pytorchjobs"), LOOK),
 )
 _RUN: Sequence[Right] = (
     ("", ("pods", "configmaps", "persistentvolumeclaims"), CHANGE),
@@ -64,14 +65,12 @@ class TeamRights(Component):
     def _role(self, role: str, rights: Sequence[Right]) -> pulumi.Output[str]:
         made = k8s.rbac.v1.ClusterRole(
             self.named(role),
-            k8s.rbac.v1.ClusterRoleInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name=f"gpucluster:team-{role}"),
-                rules=[
-                    k8s.rbac.v1.PolicyRuleArgs(api_groups=[group], resources=list(resources), verbs=list(verbs))
-                    for group, resources, verbs in rights
-                ],
-            ),
-            self.child(),
+            metadata=k8s.meta.v1.ObjectMetaArgs(name=f"gpucluster:team-{role}"),
+            rules=[
+                k8s.rbac.v1.PolicyRuleArgs(api_groups=[group], resources=list(resources), verbs=list(verbs))
+                for group, resources, verbs in rights
+            ],
+            opts=self.child(),
         )
         return made.metadata.name.apply(str)
 

@@ -16,7 +16,7 @@ from components.platform.team_rights import QUEUE_KEY, TEAM_KEY
 class TeamSpec:
     """A team. Groups are those of people, by their role; `storage_gib` are the volumes of its claims together.
 
-    Pods of the priority classes `withheld` get no GPU here.
+    Pods of the priority classes `withheld` get no GPU here. All of the groups read in the namespace `trials`, if any.
     """
 
     name: str
@@ -26,6 +26,7 @@ class TeamSpec:
     storage_gib: int
     groups: Mapping[str, Sequence[str]]
     withheld: Sequence[str] = ()
+    trials: pulumi.Input[str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,17 +63,18 @@ class Teams(Component):
         made = [self._limits(spec, name), self._quota(spec, name)]
         made += [self._withhold(spec, name, priority) for priority in spec.withheld]
         made += [self._bind(spec, name, role, groups, roles[role]) for role, groups in spec.groups.items()]
+        if spec.trials is not None:
+            everybody = sorted({group for groups in spec.groups.values() for group in groups})
+            made.append(self._bind(spec, spec.trials, "trials", everybody, roles["viewer"]))
         return pulumi.Output.all(name, *made).apply(lambda known: str(known[0]))
 
     def _limits(self, spec: TeamSpec, namespace: pulumi.Output[str]) -> pulumi.Output[str]:
         item = k8s.core.v1.LimitRangeItemArgs(type="Container", default=DEFAULT_LIMIT, default_request=DEFAULT_REQUEST)
         return k8s.core.v1.LimitRange(
             self.named(f"{spec.name}-limits"),
-            k8s.core.v1.LimitRangeInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name="defaults", namespace=namespace),
-                spec=k8s.core.v1.LimitRangeSpecArgs(limits=[item]),
-            ),
-            self.child(),
+            metadata=k8s.meta.v1.ObjectMetaArgs(name="defaults", namespace=namespace),
+            spec=k8s.core.v1.LimitRangeSpecArgs(limits=[item]),
+            opts=self.child(),
         ).id
 
     def _quota(self, spec: TeamSpec, namespace: pulumi.Output[str]) -> pulumi.Output[str]:
@@ -85,11 +87,9 @@ class Teams(Component):
         }
         return k8s.core.v1.ResourceQuota(
             self.named(f"{spec.name}-quota"),
-            k8s.core.v1.ResourceQuotaInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name="team", namespace=namespace),
-                spec=k8s.core.v1.ResourceQuotaSpecArgs(hard=hard),
-            ),
-            self.child(),
+            metadata=k8s.meta.v1.ObjectMetaArgs(name="team", namespace=namespace),
+            spec=k8s.core.v1.ResourceQuotaSpecArgs(hard=hard),
+            opts=self.child(),
         ).id
 
     def _withhold(self, spec: TeamSpec, namespace: pulumi.Output[str], priority: str) -> pulumi.Output[str]:
@@ -112,7 +112,7 @@ class Teams(Component):
     def _bind(
         self,
         spec: TeamSpec,
-        namespace: pulumi.Output[str],
+        namespace: pulumi.Input[str],
         role: str,
         groups: Sequence[str],
         cluster_role: pulumi.Input[str],

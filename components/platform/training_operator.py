@@ -5,7 +5,8 @@ scheduling policy does nothing, and `--enable-scheme` keeps it from the kinds ot
 """
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import pulumi
 import pulumi_kubernetes as k8s
@@ -15,7 +16,13 @@ from components.platform.confinement import NOBODY, confined
 from components.platform.hooks import asked
 from components.platform.operators import OperatorArgs, definition, operator_deployment
 from components.platform.rights import AccountArgs
-from components.platform.training_operator_rbac import OperatorAccount, cluster_rules, jobs_rules, namespace_rules
+from components.platform.training_operator_rbac import (
+    OperatorAccount,
+    cluster_rules,
+    jobs_rules,
+    namespace_rules,
+    watching_rules,
+)
 
 NAME = "training-operator"
 LABELS = {"control-plane": "kubeflow-training-operator"}
@@ -49,9 +56,12 @@ def crd_url(version: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingOperatorArgs(OperatorArgs):
-    """`limited`: every container of a worker is limited to what it requests."""
+    """`limited`: every container of a worker is limited to what it requests. It serves jobs of `more` namespaces, too,
+    by their names.
+    """
 
     limited: bool = False
+    more: Mapping[str, pulumi.Input[str]] = field(default_factory=dict)
 
 
 class TrainingOperator(Component):
@@ -70,10 +80,11 @@ class TrainingOperator(Component):
             AccountArgs(
                 account=NAME,
                 namespace=args.namespace,
-                everywhere=cluster_rules(WEBHOOK),
+                everywhere=[*cluster_rules(WEBHOOK), *(watching_rules() if args.more else [])],
                 within={
                     "local": (args.namespace, namespace_rules(CERTIFICATE)),
                     "jobs": (args.jobs, jobs_rules()),
+                    **{f"jobs-{name}": (namespace, jobs_rules()) for name, namespace in args.more.items()},
                 },
             ),
             self.child(),
@@ -110,11 +121,9 @@ class TrainingOperator(Component):
         digest = hashlib.sha256(WAITING.encode()).hexdigest()[:8]
         made = k8s.core.v1.ConfigMap(
             self.named("waiting"),
-            k8s.core.v1.ConfigMapInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name=f"{NAME}-waiting-{digest}", namespace=namespace),
-                data={WAITING_KEY: WAITING},
-            ),
-            self.child(),
+            metadata=k8s.meta.v1.ObjectMetaArgs(name=f"{NAME}-waiting-{digest}", namespace=namespace),
+            data={WAITING_KEY: WAITING},
+            opts=self.child(),
         )
         source = k8s.core.v1.ConfigMapVolumeSourceArgs(name=made.metadata.name.apply(str))
         return k8s.core.v1.VolumeArgs(name="waiting", config_map=source)
@@ -147,18 +156,16 @@ class TrainingOperator(Component):
         """The Service waits for endpoints, so it comes after the Deployment that gives it some."""
         return k8s.core.v1.Service(
             self.named("service"),
-            k8s.core.v1.ServiceInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name=NAME, namespace=namespace, labels=LABELS),
-                spec=k8s.core.v1.ServiceSpecArgs(
-                    type="ClusterIP",
-                    selector=LABELS,
-                    ports=[
-                        k8s.core.v1.ServicePortArgs(name="metrics", port=METRICS, target_port=METRICS),
-                        k8s.core.v1.ServicePortArgs(name="webhook", port=443, target_port=HOOK),
-                    ],
-                ),
+            metadata=k8s.meta.v1.ObjectMetaArgs(name=NAME, namespace=namespace, labels=LABELS),
+            spec=k8s.core.v1.ServiceSpecArgs(
+                type="ClusterIP",
+                selector=LABELS,
+                ports=[
+                    k8s.core.v1.ServicePortArgs(name="metrics", port=METRICS, target_port=METRICS),
+                    k8s.core.v1.ServicePortArgs(name="webhook", port=443, target_port=HOOK),
+                ],
             ),
-            self.child(depends_on=[deployment]),
+            opts=self.child(depends_on=[deployment]),
         )
 
 
@@ -183,7 +190,7 @@ def _manager(args: TrainingOperatorArgs) -> k8s.core.v1.ContainerArgs:
         termination_message_policy="FallbackToLogsOnError",
         args=[
             *FLAGS,
-            pulumi.Output.concat("--namespace=", args.jobs),
+            *([] if args.more else [pulumi.Output.concat("--namespace=", args.jobs)]),
             f"--pytorch-init-container-image={args.fetch_image}",
             *([f"--pytorch-init-container-template-file={WAITING_MOUNT}/{WAITING_KEY}"] if args.limited else []),
         ],

@@ -2,7 +2,8 @@
 
 The vendor's ClusterRole also serves MPI, TensorFlow, XGBoost, Paddle and JAX jobs (pods/exec, roles, service accounts,
 every Secret of the cluster), in every namespace: who may make pods where privileged ones are is root on every node.
-With `--namespace` its caches ask for that one only. The certificate rotator has a cache of its own, of the operator's
+With `--namespace` its caches ask for that one only; it takes no second one, so that an operator of several watches all,
+and still writes in its own alone. The certificate rotator has a cache of its own, of the operator's
 own namespace (cert-controller pkg/rotator, addNamespacedCache).
 """
 
@@ -21,6 +22,17 @@ def cluster_rules(webhook: str) -> Rules:
     rule = k8s.rbac.v1.PolicyRuleArgs
     kinds = {"api_groups": ["admissionregistration.k8s.io"], "resources": ["validatingwebhookconfigurations"]}
     return [rule(**kinds, verbs=WATCH), rule(**kinds, resource_names=[webhook], verbs=["update"])]
+
+
+def watching_rules() -> Rules:
+    """What an operator of several namespaces has in its caches (cmd/training-operator.v1/main.go: `namespace`)."""
+    rule = k8s.rbac.v1.PolicyRuleArgs
+    return [
+        rule(api_groups=["kubeflow.org"], resources=["pytorchjobs"], verbs=WATCH),
+        rule(api_groups=[""], resources=["pods", "services"], verbs=WATCH),
+        rule(api_groups=["scheduling.volcano.sh"], resources=["podgroups"], verbs=WATCH),
+        rule(api_groups=["autoscaling"], resources=["horizontalpodautoscalers"], verbs=WATCH),
+    ]
 
 
 def jobs_rules() -> Rules:

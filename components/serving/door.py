@@ -74,14 +74,10 @@ def rules_for(owner: Component, service: str, namespace: pulumi.Input[str], door
     digest = hashlib.sha256("".join(files.values()).encode()).hexdigest()[:8]
     return k8s.core.v1.ConfigMap(
         owner.named("door-rules"),
-        k8s.core.v1.ConfigMapInitArgs(
-            metadata=k8s.meta.v1.ObjectMetaArgs(
-                name=physical_name(service, "door", digest, limit=63), namespace=namespace
-            ),
-            immutable=True,
-            data=files,
-        ),
-        owner.child(),
+        metadata=k8s.meta.v1.ObjectMetaArgs(name=physical_name(service, "door", digest, limit=63), namespace=namespace),
+        immutable=True,
+        data=files,
+        opts=owner.child(),
     )
 
 

@@ -29,13 +29,11 @@ def published(
     """The Service waits for endpoints: before what serves, `after`, it would hold a slot of the engine for nothing."""
     return k8s.core.v1.Service(
         owner.named("service"),
-        k8s.core.v1.ServiceInitArgs(
-            metadata=k8s.meta.v1.ObjectMetaArgs(name=name, namespace=namespace, labels=labels),
-            spec=k8s.core.v1.ServiceSpecArgs(
-                type="ClusterIP",
-                selector=labels,
-                ports=[k8s.core.v1.ServicePortArgs(name="http", port=port, target_port="http")],
-            ),
+        metadata=k8s.meta.v1.ObjectMetaArgs(name=name, namespace=namespace, labels=labels),
+        spec=k8s.core.v1.ServiceSpecArgs(
+            type="ClusterIP",
+            selector=labels,
+            ports=[k8s.core.v1.ServicePortArgs(name="http", port=port, target_port="http")],
         ),
-        owner.child(depends_on=[after]),
+        opts=owner.child(depends_on=[after]),
     )

@@ -114,17 +114,15 @@ class ServiceKeys(Component):
         content: pulumi.Output[dict[str, str]] = pulumi.Output.secret(known.apply(_content))
         secret = k8s.core.v1.Secret(
             self.named("secret"),
-            k8s.core.v1.SecretInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(
-                    # Eight digits of a digest tell nothing of a key; without this every name after it were a secret.
-                    name=pulumi.Output.unsecret(known.apply(lambda keys: _named(args.service, keys))),
-                    namespace=args.namespace,
-                    labels={SERVICE_KEY: args.service},
-                ),
-                immutable=True,
-                string_data=content,
+            metadata=k8s.meta.v1.ObjectMetaArgs(
+                # Eight digits of a digest tell nothing of a key; without this every name after it were a secret.
+                name=pulumi.Output.unsecret(known.apply(lambda keys: _named(args.service, keys))),
+                namespace=args.namespace,
+                labels={SERVICE_KEY: args.service},
             ),
-            self.child(),
+            immutable=True,
+            string_data=content,
+            opts=self.child(),
         )
         self.keys = CallerKeys(name=secret.metadata.name.apply(str))
         self.register_outputs({"secret": self.keys.name})

@@ -160,12 +160,10 @@ class Server(Component):
         args = self._args
         k8s.policy.v1.PodDisruptionBudget(
             self.named("disruption-budget"),
-            k8s.policy.v1.PodDisruptionBudgetInitArgs(
-                metadata=self._metadata,
-                # A minimum of one would stop every node upgrade of a service with one replica.
-                spec=k8s.policy.v1.PodDisruptionBudgetSpecArgs(max_unavailable=1, selector=self._selector),
-            ),
-            self.child(),
+            metadata=self._metadata,
+            # A minimum of one would stop every node upgrade of a service with one replica.
+            spec=k8s.policy.v1.PodDisruptionBudgetSpecArgs(max_unavailable=1, selector=self._selector),
+            opts=self.child(),
         )
         self.service = published(
             self, name=args.name, namespace=args.namespace, labels=self._labels, port=PORT, after=deployment

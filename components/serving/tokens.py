@@ -41,12 +41,11 @@ class Tokens(Component):
         self.register_outputs({"tokens": sorted(self.keys)})
 
     def _create(self, token: str, value: pulumi.Output[str], namespace: pulumi.Input[str]) -> pulumi.Output[str]:
+        sealed: pulumi.Output[str] = pulumi.Output.secret(value)
         secret = k8s.core.v1.Secret(
             self.named(token),
-            k8s.core.v1.SecretInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name=token, namespace=namespace),
-                string_data={KEY: pulumi.Output.secret(value)},
-            ),
-            self.child(),
+            metadata=k8s.meta.v1.ObjectMetaArgs(name=token, namespace=namespace),
+            string_data={KEY: sealed},
+            opts=self.child(),
         )
         return secret.metadata.name.apply(str)

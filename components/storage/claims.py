@@ -41,34 +41,30 @@ def static_claim(
     role = f"{spec.namespace}-{spec.name}"
     volume = k8s.core.v1.PersistentVolume(
         owner.named(f"{role}-volume"),
-        k8s.core.v1.PersistentVolumeInitArgs(
-            metadata=k8s.meta.v1.ObjectMetaArgs(name=role),
-            spec=k8s.core.v1.PersistentVolumeSpecArgs(
-                capacity={"storage": f"{capacity_gib}Gi"},
-                access_modes=["ReadWriteMany"],
-                persistent_volume_reclaim_policy="Retain",
-                storage_class_name="",
-                volume_mode="Filesystem",
-                claim_ref=k8s.core.v1.ObjectReferenceArgs(
-                    api_version="v1", kind="PersistentVolumeClaim", namespace=spec.namespace, name=spec.name
-                ),
-                **source,
+        metadata=k8s.meta.v1.ObjectMetaArgs(name=role),
+        spec=k8s.core.v1.PersistentVolumeSpecArgs(
+            capacity={"storage": f"{capacity_gib}Gi"},
+            access_modes=["ReadWriteMany"],
+            persistent_volume_reclaim_policy="Retain",
+            storage_class_name="",
+            volume_mode="Filesystem",
+            claim_ref=k8s.core.v1.ObjectReferenceArgs(
+                api_version="v1", kind="PersistentVolumeClaim", namespace=spec.namespace, name=spec.name
             ),
+            **source,
         ),
-        owner.child(depends_on=list(after)),
+        opts=owner.child(depends_on=list(after)),
     )
     claim = k8s.core.v1.PersistentVolumeClaim(
         owner.named(f"{role}-claim"),
-        k8s.core.v1.PersistentVolumeClaimInitArgs(
-            metadata=k8s.meta.v1.ObjectMetaArgs(name=spec.name, namespace=spec.namespace_ref),
-            spec=k8s.core.v1.PersistentVolumeClaimSpecArgs(
-                access_modes=["ReadWriteMany"],
-                storage_class_name="",
-                volume_name=volume.metadata.name.apply(str),
-                resources=k8s.core.v1.VolumeResourceRequirementsArgs(requests={"storage": f"{request_gib}Gi"}),
-            ),
+        metadata=k8s.meta.v1.ObjectMetaArgs(name=spec.name, namespace=spec.namespace_ref),
+        spec=k8s.core.v1.PersistentVolumeClaimSpecArgs(
+            access_modes=["ReadWriteMany"],
+            storage_class_name="",
+            volume_name=volume.metadata.name.apply(str),
+            resources=k8s.core.v1.VolumeResourceRequirementsArgs(requests={"storage": f"{request_gib}Gi"}),
         ),
-        owner.child(),
+        opts=owner.child(),
     )
     return claim.metadata.name.apply(str)
 

@@ -27,11 +27,9 @@ class TrackingKey(Component):
         super().__init__(name, opts)
         kept = k8s.core.v1.Secret(
             self.named("secret"),
-            k8s.core.v1.SecretInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name=SECRET, namespace=args.namespace),
-                string_data={KEY: pulumi.Output.secret(args.key)},
-            ),
-            self.child(),
+            metadata=k8s.meta.v1.ObjectMetaArgs(name=SECRET, namespace=args.namespace),
+            string_data={KEY: pulumi.Output.secret(args.key)},
+            opts=self.child(),
         )
         self.secret = kept.metadata.name.apply(str)
         self.register_outputs({"secret": self.secret})

@@ -99,26 +99,26 @@ class Mlflow(Component):
         )
         deployment = k8s.apps.v1.Deployment(
             self.named("server"),
-            k8s.apps.v1.DeploymentInitArgs(
-                metadata=meta.ObjectMetaArgs(name=SERVICE, namespace=args.namespace, labels=SERVER),
-                spec=k8s.apps.v1.DeploymentSpecArgs(
-                    replicas=1,
-                    # Two versions must not look at one database while its tables change.
-                    strategy=k8s.apps.v1.DeploymentStrategyArgs(type="Recreate"),
-                    selector=meta.LabelSelectorArgs(match_labels=SERVER),
-                    template=core.PodTemplateSpecArgs(
-                        metadata=meta.ObjectMetaArgs(labels=SERVER),
-                        spec=core.PodSpecArgs(
-                            service_account_name=account,
-                            automount_service_account_token=False,
-                            init_containers=[upgrade],
-                            containers=[server],
-                            volumes=[core.VolumeArgs(name="tmp", empty_dir=core.EmptyDirVolumeSourceArgs())],
-                        ),
+            metadata=meta.ObjectMetaArgs(name=SERVICE, namespace=args.namespace, labels=SERVER),
+            spec=k8s.apps.v1.DeploymentSpecArgs(
+                replicas=1,
+                # Two versions must not look at one database while its tables change.
+                strategy=k8s.apps.v1.DeploymentStrategyArgs(type="Recreate"),
+                selector=meta.LabelSelectorArgs(match_labels=SERVER),
+                template=core.PodTemplateSpecArgs(
+                    metadata=meta.ObjectMetaArgs(labels=SERVER),
+                    spec=core.PodSpecArgs(
+                        service_account_name=account,
+                        automount_service_account_token=False,
+                        init_containers=[upgrade],
+                        containers=[server],
+                        volumes=[core.VolumeArgs(name="tmp", empty_dir=core.EmptyDirVolumeSourceArgs())],
                     ),
                 ),
             ),
-            self.child(depends_on=[args.database], custom_timeouts=pulumi.CustomTimeouts(create="15m", update="15m")),
+            opts=self.child(
+                depends_on=[args.database], custom_timeouts=pulumi.CustomTimeouts(create="15m", update="15m")
+            ),
         )
         self.ready = service_of(self, "service", SERVICE, args.namespace, SERVER, ("http", PORT), deployment)
         self.register_outputs({"address": ADDRESS})

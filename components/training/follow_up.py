@@ -33,7 +33,7 @@ SCRIPTS, TEMPLATE = "/opt/gpucluster/follow-up", "job.json"
 
 def follow_up_files() -> dict[str, str]:
     """Modules of what asks, by name: its own, what knows checkpoints, and what speaks with the API server."""
-    return node_files("follow_up/ask.py", "trainer/saves.py", "gates/publish.py")
+    return node_files("follow_up/ask.py", "staging/pumping.py", "trainer/saves.py", "gates/publish.py")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -192,11 +192,9 @@ class TrainingJob(Component):
         files = [
             k8s.core.v1.ConfigMap(
                 self.named(each.rpartition("/")[2]),
-                k8s.core.v1.ConfigMapInitArgs(
-                    metadata=k8s.meta.v1.ObjectMetaArgs(name=config_map, namespace=args.namespace),
-                    data=args.files[each],
-                ),
-                self.child(),
+                metadata=k8s.meta.v1.ObjectMetaArgs(name=config_map, namespace=args.namespace),
+                data=args.files[each],
+                opts=self.child(),
             )
             for each, config_map in config_maps(args).items()
         ]

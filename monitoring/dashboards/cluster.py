@@ -31,9 +31,7 @@ def _now(plan: References) -> tuple[Panel, ...]:
             description="Each is a failure that a runbook describes; the annotation of the alert links to it.",
             unit=Unit.COUNT,
             kind="stat",
-            queries=[
-                Query(expr='count(ALERTS{alertstate="firing", severity="critical"}) or vector(0)', legend="firing")
-            ],
+            queries=[Query('count(ALERTS{alertstate="firing", severity="critical"}) or vector(0)', "firing")],
             bounds=Bounds(bad=1),
             width=4,
             height=4,
@@ -43,9 +41,7 @@ def _now(plan: References) -> tuple[Panel, ...]:
             description="Work for the day: a warning that stays becomes a failure at night.",
             unit=Unit.COUNT,
             kind="stat",
-            queries=[
-                Query(expr='count(ALERTS{alertstate="firing", severity="warning"}) or vector(0)', legend="firing")
-            ],
+            queries=[Query('count(ALERTS{alertstate="firing", severity="warning"}) or vector(0)', "firing")],
             bounds=Bounds(warn=1),
             width=4,
             height=4,
@@ -55,7 +51,7 @@ def _now(plan: References) -> tuple[Panel, ...]:
             description="Fewer than planned: a node did not join, or is not ready, and its pods wait elsewhere.",
             unit=Unit.COUNT,
             kind="stat",
-            queries=[Query(expr="sum(gpucluster:node:ready)", legend="ready")],
+            queries=[Query("sum(gpucluster:node:ready)", "ready")],
             bounds=Bounds(bad=plan.nodes, below=True),
             width=4,
             height=4,
@@ -65,7 +61,7 @@ def _now(plan: References) -> tuple[Panel, ...]:
             description="Fewer than planned: the device plugin took a GPU out, mostly after an Xid error.",
             unit=Unit.COUNT,
             kind="stat",
-            queries=[Query(expr="sum(gpucluster:node:gpus_allocatable)", legend="allocatable")],
+            queries=[Query("sum(gpucluster:node:gpus_allocatable)", "allocatable")],
             bounds=Bounds(bad=sum(pool.nodes * pool.devices for pool in plan.pools.values()), below=True),
             width=4,
             height=4,
@@ -75,7 +71,7 @@ def _now(plan: References) -> tuple[Panel, ...]:
             description="A low part is paid for and given to nobody: look at the queues below.",
             unit=Unit.PART,
             kind="stat",
-            queries=[Query(expr=f"sum({gpus_of_pods()}) / sum(gpucluster:node:gpus_allocatable)", legend="held")],
+            queries=[Query(f"sum({gpus_of_pods()}) / sum(gpucluster:node:gpus_allocatable)", "held")],
             decimals=0,
             width=4,
             height=4,
@@ -85,7 +81,7 @@ def _now(plan: References) -> tuple[Panel, ...]:
             description="Runs without room in their queue; they start together once all their GPUs are free.",
             unit=Unit.COUNT,
             kind="stat",
-            queries=[Query(expr="sum(gpucluster:queue:gangs_pending) or vector(0)", legend="waiting")],
+            queries=[Query("sum(gpucluster:queue:gangs_pending) or vector(0)", "waiting")],
             bounds=Bounds(warn=1),
             width=4,
             height=4,
@@ -101,7 +97,7 @@ def _gpus(plan: References) -> tuple[Panel, ...]:
             description="The gap up to the dashed line is idle; a stack that shrinks lost pods.",
             unit=Unit.COUNT,
             queries=[
-                Query(expr=f"sum by (namespace) ({gpus_of_pods()})", legend="{{namespace}}"),
+                Query(f"sum by (namespace) ({gpus_of_pods()})", "{{namespace}}"),
                 line("planned", devices),
             ],
             stacked=True,
@@ -113,9 +109,8 @@ def _gpus(plan: References) -> tuple[Panel, ...]:
             queries=[
                 # Volcano counts scalar resources in thousandths (pkg/scheduler/api/resource_info.go, NewResource).
                 Query(
-                    expr='sum by (queue_name) (volcano_queue_allocated_scalar_resources{resource="nvidia.com/gpu"})'
-                    " / 1000",
-                    legend="{{queue_name}}",
+                    'sum by (queue_name) (volcano_queue_allocated_scalar_resources{resource="nvidia.com/gpu"}) / 1000',
+                    "{{queue_name}}",
                 )
             ],
             stacked=True,
@@ -125,8 +120,8 @@ def _gpus(plan: References) -> tuple[Panel, ...]:
             description="Held and not busy: a hang, a slow loader, or a service without traffic.",
             unit=Unit.PART,
             queries=[
-                Query(expr="avg by (pool) (gpucluster:gpu:utilisation_ratio)", legend="{{pool}} busy"),
-                Query(expr="avg by (pool) (gpucluster:gpu:tensor_active_ratio)", legend="{{pool}} tensor cores"),
+                Query("avg by (pool) (gpucluster:gpu:utilisation_ratio)", "{{pool}} busy"),
+                Query("avg by (pool) (gpucluster:gpu:tensor_active_ratio)", "{{pool}} tensor cores"),
             ],
             most=1,
         ),
@@ -139,23 +134,21 @@ def _nodes() -> tuple[Panel, ...]:
             title="Processors, the ten busiest",
             description="A GPU node at its limit starves its data loaders; look for pods without limits.",
             unit=Unit.PART,
-            queries=[Query(expr="topk(10, gpucluster:node:cpu_utilisation_ratio)", legend="{{node}}")],
+            queries=[Query("topk(10, gpucluster:node:cpu_utilisation_ratio)", "{{node}}")],
             most=1,
         ),
         Panel(
             title="Memory left, the ten fullest",
             description="Towards zero the kernel kills the largest process, and a gang begins again.",
             unit=Unit.PART,
-            queries=[Query(expr="bottomk(10, gpucluster:node:memory_available_ratio)", legend="{{node}}")],
+            queries=[Query("bottomk(10, gpucluster:node:memory_available_ratio)", "{{node}}")],
             most=1,
         ),
         Panel(
             title="Disk left, the ten fullest",
             description="Below 15 % the kubelet removes images, below 10 % it evicts pods.",
             unit=Unit.PART,
-            queries=[
-                Query(expr="bottomk(10, gpucluster:node:filesystem_free_ratio)", legend="{{node}} {{mountpoint}}")
-            ],
+            queries=[Query("bottomk(10, gpucluster:node:filesystem_free_ratio)", "{{node}} {{mountpoint}}")],
             bounds=bounds("node-disk", "free", below=True),
             most=1,
         ),
@@ -170,8 +163,8 @@ def _pods() -> tuple[Panel, ...]:
             unit=Unit.COUNT,
             queries=[
                 Query(
-                    expr='sum by (namespace, phase) (kube_pod_status_phase{phase=~"Pending|Failed|Unknown"}) > 0',
-                    legend="{{namespace}} {{phase}}",
+                    'sum by (namespace, phase) (kube_pod_status_phase{phase=~"Pending|Failed|Unknown"}) > 0',
+                    "{{namespace}} {{phase}}",
                 )
             ],
             width=6,
@@ -182,10 +175,7 @@ def _pods() -> tuple[Panel, ...]:
             description="Steady restarts are a crash loop; one of all pods of a run at once is a gang that restarts.",
             unit=Unit.COUNT,
             queries=[
-                Query(
-                    expr="sum by (namespace) (increase(kube_pod_container_status_restarts_total[1h]))",
-                    legend="{{namespace}}",
-                )
+                Query("sum by (namespace) (increase(kube_pod_container_status_restarts_total[1h]))", "{{namespace}}")
             ],
             decimals=0,
             width=6,
@@ -194,7 +184,7 @@ def _pods() -> tuple[Panel, ...]:
             title="Targets that do not answer",
             description="What is not scraped raises no alert: panels that are empty begin here.",
             unit=Unit.COUNT,
-            queries=[Query(expr="gpucluster:target:down", legend="{{namespace}}/{{job}}")],
+            queries=[Query("gpucluster:target:down", "{{namespace}}/{{job}}")],
             width=6,
             nothing="none",
         ),
@@ -203,7 +193,7 @@ def _pods() -> tuple[Panel, ...]:
             description="When a certificate expires, every client refuses the connection.",
             unit=Unit.SECONDS,
             kind="bargauge",
-            queries=[Query(expr="gpucluster:certificate:expires_in_seconds", legend="{{namespace}}/{{name}}")],
+            queries=[Query("gpucluster:certificate:expires_in_seconds", "{{namespace}}/{{name}}")],
             bounds=Bounds(warn=_LATE_S, below=True),
             width=6,
         ),

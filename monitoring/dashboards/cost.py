@@ -57,7 +57,7 @@ def _now(plan: References, prices: Mapping[str, float]) -> tuple[Panel, ...]:
             description="GPU nodes that are there, and what the plan says of the rest; above the budget, scale down.",
             unit=Unit.USD_PER_HOUR,
             kind="stat",
-            queries=[Query(expr=f"{_all(prices)}{beside}", legend="now")],
+            queries=[Query(f"{_all(prices)}{beside}", "now")],
             bounds=Bounds(bad=budget),
             decimals=2,
             width=6,
@@ -68,7 +68,7 @@ def _now(plan: References, prices: Mapping[str, float]) -> tuple[Panel, ...]:
             description="What teams use at this moment.",
             unit=Unit.USD_PER_HOUR,
             kind="stat",
-            queries=[Query(expr=held, legend="held")],
+            queries=[Query(held, "held")],
             decimals=2,
             width=6,
             height=4,
@@ -78,7 +78,7 @@ def _now(plan: References, prices: Mapping[str, float]) -> tuple[Panel, ...]:
             description="Money for nothing: a pool that is too large, or gangs that wait for a node that is missing.",
             unit=Unit.PART,
             kind="stat",
-            queries=[Query(expr=f"1 - {held} / {_all(prices)}", legend="idle")],
+            queries=[Query(f"1 - {held} / {_all(prices)}", "idle")],
             decimals=0,
             width=6,
             height=4,
@@ -89,7 +89,7 @@ def _now(plan: References, prices: Mapping[str, float]) -> tuple[Panel, ...]:
             unit=Unit.USD,
             kind="stat",
             # A sample an hour, each worth an hour: finer steps cost Prometheus much and change little.
-            queries=[Query(expr=f"sum_over_time({held}[30d:1h])", legend="30 days")],
+            queries=[Query(f"sum_over_time({held}[30d:1h])", "30 days")],
             decimals=0,
             width=6,
             height=4,
@@ -103,7 +103,7 @@ def _without_prices() -> Panel:
         description="No price of these pools is recorded, so GPUs are counted instead of dollars.",
         unit=Unit.COUNT,
         kind="stat",
-        queries=[Query(expr=f"sum({gpus_of_pods()})", legend="held")],
+        queries=[Query(f"sum({gpus_of_pods()})", "held")],
         width=6,
         height=4,
     )
@@ -121,19 +121,14 @@ def _holders(prices: Mapping[str, float]) -> tuple[Panel, ...]:
             title="By namespace",
             description="A namespace that grows without a reason has pods that nobody stopped.",
             unit=unit,
-            queries=[Query(expr=f"sum by (namespace) ({of(gpus_of_pods())})", legend="{{namespace}}")],
+            queries=[Query(f"sum by (namespace) ({of(gpus_of_pods())})", "{{namespace}}")],
             stacked=True,
         ),
         Panel(
             title="By run",
             description="A run that holds GPUs and makes no tokens costs the same: compare with its dashboard.",
             unit=unit,
-            queries=[
-                Query(
-                    expr=f"sum by (run) ({of(of_pods(gpus_of_pods(), 'run', LABEL_OF_RUN))})",
-                    legend="{{run}}",
-                )
-            ],
+            queries=[Query(f"sum by (run) ({of(of_pods(gpus_of_pods(), 'run', LABEL_OF_RUN))})", "{{run}}")],
             stacked=True,
         ),
         Panel(
@@ -141,10 +136,7 @@ def _holders(prices: Mapping[str, float]) -> tuple[Panel, ...]:
             description="Level at night as by day: minReplicas is too high for the traffic.",
             unit=unit,
             queries=[
-                Query(
-                    expr=f"sum by (service) ({of(of_pods(gpus_of_pods(), 'service', _SERVICE_KEY))})",
-                    legend="{{service}}",
-                )
+                Query(f"sum by (service) ({of(of_pods(gpus_of_pods(), 'service', _SERVICE_KEY))})", "{{service}}")
             ],
             stacked=True,
         ),
@@ -154,8 +146,8 @@ def _holders(prices: Mapping[str, float]) -> tuple[Panel, ...]:
             unit=Unit.COUNT,
             # Volcano counts scalar resources in thousandths (pkg/scheduler/api/resource_info.go, NewResource).
             queries=[
-                Query(expr=f"sum by (queue_name) ({allocated}) / 1000", legend="{{queue_name}}"),
-                Query(expr=f"sum by (queue_name) ({deserved}) / 1000", legend="{{queue_name}} share", reference=True),
+                Query(f"sum by (queue_name) ({allocated}) / 1000", "{{queue_name}}"),
+                Query(f"sum by (queue_name) ({deserved}) / 1000", "{{queue_name}} share", reference=True),
             ],
             width=12,
         ),
@@ -164,12 +156,7 @@ def _holders(prices: Mapping[str, float]) -> tuple[Panel, ...]:
             description="What to charge to whom, where the prices are another's.",
             unit=Unit.HOURS,
             kind="bargauge",
-            queries=[
-                Query(
-                    expr=f"sum_over_time((sum by (namespace) ({gpus_of_pods()}))[7d:1h])",
-                    legend="{{namespace}}",
-                )
-            ],
+            queries=[Query(f"sum_over_time((sum by (namespace) ({gpus_of_pods()}))[7d:1h])", "{{namespace}}")],
             decimals=0,
             width=12,
         ),
@@ -187,9 +174,9 @@ def _bought(plan: References, prices: Mapping[str, float]) -> tuple[Panel, ...]:
                 unit=Unit.USD,
                 queries=[
                     Query(
-                        expr=f"{told('run', runs)} / {_SECONDS_PER_HOUR} * {_BILLION:g}"
+                        f"{told('run', runs)} / {_SECONDS_PER_HOUR} * {_BILLION:g}"
                         " / on (run) (gpucluster:run:tokens_per_second > 0)",
-                        legend="{{run}}",
+                        "{{run}}",
                     )
                 ],
                 width=12,
@@ -203,10 +190,7 @@ def _bought(plan: References, prices: Mapping[str, float]) -> tuple[Panel, ...]:
                 description="High with little traffic, as idle replicas cost the same; compare with others' prices.",
                 unit=Unit.USD,
                 queries=[
-                    Query(
-                        expr=f"({spent}) / {_SECONDS_PER_HOUR} * {_MILLION:g} / on (service) {served}",
-                        legend="{{service}}",
-                    )
+                    Query(f"({spent}) / {_SECONDS_PER_HOUR} * {_MILLION:g} / on (service) {served}", "{{service}}")
                 ],
                 width=12,
             )
@@ -218,7 +202,7 @@ def _bought(plan: References, prices: Mapping[str, float]) -> tuple[Panel, ...]:
                 description="Above the plan: nodes that nobody planned; below it: nodes are missing.",
                 unit=Unit.USD_PER_HOUR,
                 queries=[
-                    Query(expr=_all(prices), legend="GPU nodes"),
+                    Query(_all(prices), "GPU nodes"),
                     line("planned, everything", plan.usd_per_hour),
                     *([line("budget", plan.budget_usd_per_hour)] if plan.budget_usd_per_hour else ()),
                 ],

@@ -38,7 +38,7 @@ def _power(plan: References) -> tuple[Panel, ...]:
             description="A fall to the idle level while pods hold the GPUs is a run that hangs.",
             unit=Unit.WATT,
             queries=[
-                Query(expr=drawn, legend="{{pool}}"),
+                Query(drawn, "{{pool}}"),
                 *planned("pool", limits, drawn, "limit of the boards"),
             ],
             width=12,
@@ -48,7 +48,7 @@ def _power(plan: References) -> tuple[Panel, ...]:
             description="Steps of MW within seconds strain the supply: stagger the starts of large runs.",
             unit=Unit.WATT,
             queries=[
-                Query(expr="sum(gpucluster:gpu:power_watts)", legend="GPUs"),
+                Query("sum(gpucluster:gpu:power_watts)", "GPUs"),
                 *([line("room, all machines and cooling", room * _W_PER_KW)] if room else ()),
             ],
             width=12,
@@ -64,7 +64,7 @@ def _energy(plan: References) -> tuple[Panel, ...]:
             title="GPUs, kWh of the last day",
             description="The same work for more energy: clocks or cooling have changed.",
             unit=Unit.KWH,
-            queries=[Query(expr=f"sum by (pool) ({day}", legend="{{pool}}")],
+            queries=[Query(f"sum by (pool) ({day}", "{{pool}}")],
             stacked=True,
             width=12 if pue else 16,
         ),
@@ -74,7 +74,7 @@ def _energy(plan: References) -> tuple[Panel, ...]:
                     title=f"With cooling, last day (PUE {pue:.2f})",
                     description="The plan's PUE on the GPUs' energy; other machines come on top.",
                     unit=Unit.KWH,
-                    queries=[Query(expr=f"sum({day} * {pue:.4g}", legend="with cooling")],
+                    queries=[Query(f"sum({day} * {pue:.4g}", "with cooling")],
                     width=6,
                     kind="stat",
                     decimals=0,
@@ -87,9 +87,7 @@ def _energy(plan: References) -> tuple[Panel, ...]:
             title="GPUs, kWh of the last 30 days",
             description="What to report; the bill of the room counts everything.",
             unit=Unit.KWH,
-            queries=[
-                Query(expr=f"sum(increase(gpucluster:gpu:energy_joules[30d])) / {_JOULES_PER_KWH:g}", legend="30 days")
-            ],
+            queries=[Query(f"sum(increase(gpucluster:gpu:energy_joules[30d])) / {_JOULES_PER_KWH:g}", "30 days")],
             kind="stat",
             decimals=0,
             width=6 if pue else 8,
@@ -105,7 +103,7 @@ def _tokens() -> tuple[Panel, ...]:
             description="Rises when GPUs wait for each other: they draw power and make fewer tokens.",
             unit=Unit.JOULE,
             queries=[
-                Query(expr=f"{of_run} / on (run) (gpucluster:run:tokens_per_second > 0)", legend="{{run}}"),
+                Query(f"{of_run} / on (run) (gpucluster:run:tokens_per_second > 0)", "{{run}}"),
             ],
             width=12,
         ),
@@ -115,10 +113,10 @@ def _tokens() -> tuple[Panel, ...]:
             unit=Unit.PART,
             queries=[
                 Query(
-                    expr="avg by (pool) (gpucluster:gpu:power_watts / gpucluster:gpu:power_limit_watts)",
-                    legend="{{pool}} power of its limit",
+                    "avg by (pool) (gpucluster:gpu:power_watts / gpucluster:gpu:power_limit_watts)",
+                    "{{pool}} power of its limit",
                 ),
-                Query(expr="avg by (pool) (gpucluster:gpu:tensor_active_ratio)", legend="{{pool}} tensor cores"),
+                Query("avg by (pool) (gpucluster:gpu:tensor_active_ratio)", "{{pool}} tensor cores"),
             ],
             most=1,
             width=12,
@@ -133,7 +131,7 @@ def _machines() -> tuple[Panel, ...]:
             description="A node much warmer than its neighbours: fans, dust, or coolant that does not flow.",
             unit=Unit.CELSIUS,
             queries=[
-                Query(expr="topk(10, max by (node) (node_hwmon_temp_celsius))", legend="{{node}}"),
+                Query("topk(10, max by (node) (node_hwmon_temp_celsius))", "{{node}}"),
             ],
             most=110,
             width=12,
@@ -142,14 +140,14 @@ def _machines() -> tuple[Panel, ...]:
             title="Warmest air that comes in",
             description="Several machines of a row: the room does not cool. Controllers tell it, where they are asked.",
             unit=Unit.CELSIUS,
-            queries=[Query(expr="topk(10, gpucluster:machine:inlet_celsius)", legend="{{node}}")],
+            queries=[Query("topk(10, gpucluster:machine:inlet_celsius)", "{{node}}")],
             width=12,
         ),
         Panel(
             title="Whole machines",
             description="By their power supplies: GPUs, processors and fans.",
             unit=Unit.WATT,
-            queries=[Query(expr="sum by (pool) (gpucluster:machine:power_watts)", legend="{{pool}}")],
+            queries=[Query("sum by (pool) (gpucluster:machine:power_watts)", "{{pool}}")],
             width=12,
         ),
         Panel(
@@ -158,11 +156,11 @@ def _machines() -> tuple[Panel, ...]:
             unit=Unit.COUNT,
             queries=[
                 Query(
-                    expr="sum(clamp_min(gpucluster:pool:expected_power_supplies - on (pool) group_right ()"
+                    "sum(clamp_min(gpucluster:pool:expected_power_supplies - on (pool) group_right ()"
                     " gpucluster:machine:power_supplies_well, 0))",
-                    legend="power supplies",
+                    "power supplies",
                 ),
-                Query(expr="count(gpucluster:machine:fan_well) - sum(gpucluster:machine:fan_well)", legend="fans"),
+                Query("count(gpucluster:machine:fan_well) - sum(gpucluster:machine:fan_well)", "fans"),
             ],
             decimals=0,
             width=12,

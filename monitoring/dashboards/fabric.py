@@ -47,8 +47,8 @@ def _traffic(plan: References) -> tuple[Panel, ...]:
             "bandwidth is: bursts of all-reduce come near that line, and stay below it where a link is slow.",
             unit=Unit.BYTES_PER_SECOND,
             queries=[
-                Query(expr=f"max by (pool) ({sent})", legend="{{pool}} most"),
-                Query(expr=f"min by (pool) ({sent})", legend="{{pool}} least"),
+                Query(f"max by (pool) ({sent})", "{{pool}} most"),
+                Query(f"min by (pool) ({sent})", "{{pool}} least"),
                 *planned("pool", rates, f"max by (pool) ({sent})", "all cards"),
                 *planned("pool", buses, f"max by (pool) ({sent})", "bus bandwidth expected"),
             ],
@@ -60,10 +60,7 @@ def _traffic(plan: References) -> tuple[Panel, ...]:
             description="One node much below the others of its run is the slow one.",
             unit=Unit.BYTES_PER_SECOND,
             queries=[
-                Query(
-                    expr=f"topk(10, sum by (node) ({_fabric('received_bytes_per_second')}))",
-                    legend="{{node}}",
-                ),
+                Query(f"topk(10, sum by (node) ({_fabric('received_bytes_per_second')}))", "{{node}}"),
             ],
             width=12,
             height=8,
@@ -73,12 +70,7 @@ def _traffic(plan: References) -> tuple[Panel, ...]:
             description="One card idle beside busy ones: its rail is down, or NCCL does not see it.",
             unit=Unit.BYTES_PER_SECOND,
             kind="bargauge",
-            queries=[
-                Query(
-                    expr=f"bottomk(10, {_fabric('transmitted_bytes_per_second')})",
-                    legend="{{node}} {{device}}",
-                )
-            ],
+            queries=[Query(f"bottomk(10, {_fabric('transmitted_bytes_per_second')})", "{{node}} {{device}}")],
             width=12,
         ),
         Panel(
@@ -87,10 +79,10 @@ def _traffic(plan: References) -> tuple[Panel, ...]:
             unit=Unit.PART,
             queries=[
                 Query(
-                    expr="topk(10, 1 - min by (node) ({sent}) / max by (node) ({sent} > 1e6))".format(
+                    "topk(10, 1 - min by (node) ({sent}) / max by (node) ({sent} > 1e6))".format(
                         sent=_fabric("transmitted_bytes_per_second")
                     ),
-                    legend="{{node}}",
+                    "{{node}}",
                 )
             ],
             most=1,
@@ -105,12 +97,7 @@ def _errors() -> tuple[Panel, ...]:
             title="Links that are down",
             description="A rail without a link slows every all-reduce; look at the cable, then at the switch's port.",
             unit=Unit.COUNT,
-            queries=[
-                Query(
-                    expr='gpucluster:fabric:links_missing{pool=~"$pool", node=~"$node"}',
-                    legend="{{node}}",
-                )
-            ],
+            queries=[Query('gpucluster:fabric:links_missing{pool=~"$pool", node=~"$node"}', "{{node}}")],
             decimals=0,
             nothing="none",
         ),
@@ -119,10 +106,7 @@ def _errors() -> tuple[Panel, ...]:
             description="A link that flaps is a cable or transceiver on its way out.",
             unit=Unit.COUNT,
             queries=[
-                Query(
-                    expr=f"sum by (node, device) (increase({_fabric('link_downed')}[1h])) > 0",
-                    legend="{{node}} {{device}}",
-                )
+                Query(f"sum by (node, device) (increase({_fabric('link_downed')}[1h])) > 0", "{{node}} {{device}}")
             ],
             decimals=0,
             nothing="none",
@@ -131,12 +115,7 @@ def _errors() -> tuple[Panel, ...]:
             title="Errors a second",
             description="Symbol errors are the cable; overruns and timeouts are congestion or a switch.",
             unit=Unit.PER_SECOND,
-            queries=[
-                Query(
-                    expr=f"sum by (node, kind) ({_fabric('errors_per_second')}) > 0",
-                    legend="{{node}} {{kind}}",
-                )
-            ],
+            queries=[Query(f"sum by (node, kind) ({_fabric('errors_per_second')}) > 0", "{{node}} {{kind}}")],
             nothing="none",
         ),
     )
@@ -151,7 +130,7 @@ def _congestion() -> tuple[Panel, ...]:
             title="Packets dropped a second",
             description="A lossless fabric drops nothing: flow control is off somewhere on the way.",
             unit=Unit.PER_SECOND,
-            queries=[Query(expr=f"sum by (node) ({_fabric('drops_per_second')}) > 0", legend="{{node}}")],
+            queries=[Query(f"sum by (node) ({_fabric('drops_per_second')}) > 0", "{{node}}")],
             nothing="none",
             bounds=bounds("fabric-drops", "drops"),
         ),
@@ -161,9 +140,8 @@ def _congestion() -> tuple[Panel, ...]:
             unit=Unit.PER_SECOND,
             queries=[
                 Query(
-                    expr="topk(10, sum by (node) "
-                    f"({per_second(f'node_infiniband_port_transmit_wait_total{of_nodes}')}))",
-                    legend="{{node}}",
+                    f"topk(10, sum by (node) ({per_second(f'node_infiniband_port_transmit_wait_total{of_nodes}')}))",
+                    "{{node}}",
                 )
             ],
         ),
@@ -172,14 +150,8 @@ def _congestion() -> tuple[Panel, ...]:
             description="Marked packets in, notifications out: much of it means that several flows share one link.",
             unit=Unit.PER_SECOND,
             queries=[
-                Query(
-                    expr=f"sum by (node) ({per_second(marked)}) > 0",
-                    legend="{{node}} marked",
-                ),
-                Query(
-                    expr=f"sum by (node) ({per_second(notified)}) > 0",
-                    legend="{{node}} notified",
-                ),
+                Query(f"sum by (node) ({per_second(marked)}) > 0", "{{node}} marked"),
+                Query(f"sum by (node) ({per_second(notified)}) > 0", "{{node}} notified"),
             ],
             nothing="none",
         ),
@@ -193,12 +165,7 @@ def _ethernet() -> tuple[Panel, ...]:
             title="Ethernet traffic, the ten busiest",
             description="A training node that sends GB/s here trains over TCP instead of its fabric.",
             unit=Unit.BYTES_PER_SECOND,
-            queries=[
-                Query(
-                    expr=f"topk(10, sum by (node) ({per_second(sent)}))",
-                    legend="{{node}}",
-                )
-            ],
+            queries=[Query(f"topk(10, sum by (node) ({per_second(sent)}))", "{{node}}")],
         ),
         Panel(
             title="Interfaces without a link",
@@ -206,8 +173,7 @@ def _ethernet() -> tuple[Panel, ...]:
             unit=Unit.COUNT,
             queries=[
                 Query(
-                    expr='count by (node, device) (gpucluster:node:ethernet_up{node=~"$node"} == 0)',
-                    legend="{{node}} {{device}}",
+                    'count by (node, device) (gpucluster:node:ethernet_up{node=~"$node"} == 0)', "{{node}} {{device}}"
                 )
             ],
             decimals=0,
@@ -218,10 +184,7 @@ def _ethernet() -> tuple[Panel, ...]:
             description="Anything that lasts is a cable, a port, or a duplex mismatch.",
             unit=Unit.PER_SECOND,
             queries=[
-                Query(
-                    expr='sum by (node) (gpucluster:node:ethernet_errors_per_second{node=~"$node"}) > 0',
-                    legend="{{node}}",
-                )
+                Query('sum by (node) (gpucluster:node:ethernet_errors_per_second{node=~"$node"}) > 0', "{{node}}")
             ],
             nothing="none",
         ),

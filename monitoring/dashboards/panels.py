@@ -35,7 +35,7 @@ class Unit(StrEnum):
     HOURS = "suffix: h"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Query:
     """A PromQL expression; `legend` names each of its series, with labels in double braces.
 
@@ -44,7 +44,7 @@ class Query:
 
     expr: str
     legend: str
-    reference: bool = False
+    reference: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,8 +40,8 @@ def _heat(plan: References) -> tuple[Panel, ...]:
             description="Above 85 C a GPU soon lowers its clock, and the slowest GPU sets the pace of the whole run.",
             unit=Unit.CELSIUS,
             queries=[
-                Query(expr=f"max by (pool) ({_gpu('temperature_celsius')})", legend="{{pool}} hottest"),
-                Query(expr=f"avg by (pool) ({_gpu('temperature_celsius')})", legend="{{pool}} mean"),
+                Query(f"max by (pool) ({_gpu('temperature_celsius')})", "{{pool}} hottest"),
+                Query(f"avg by (pool) ({_gpu('temperature_celsius')})", "{{pool}} mean"),
                 line("healthy under load", BUSY_C),
             ],
             bounds=bounds("gpu-hot", "celsius"),
@@ -51,9 +51,7 @@ def _heat(plan: References) -> tuple[Panel, ...]:
             title="Least margin to the slowdown",
             description="At zero the GPU slows down, whatever the degrees on the left say.",
             unit=Unit.CELSIUS,
-            queries=[
-                Query(expr=f"min by (pool) ({_gpu('temperature_margin_celsius')})", legend="{{pool}} least margin")
-            ],
+            queries=[Query(f"min by (pool) ({_gpu('temperature_margin_celsius')})", "{{pool}} least margin")],
             bounds=bounds("gpu-hot", "margin", below=True),
         ),
         Panel(
@@ -61,7 +59,7 @@ def _heat(plan: References) -> tuple[Panel, ...]:
             description="One alone is a loose cooler or a dead fan; a whole node is air or coolant.",
             unit=Unit.CELSIUS,
             kind="bargauge",
-            queries=[Query(expr=f"topk(8, {_gpu('temperature_celsius')})", legend="{{node}} GPU {{gpu}}")],
+            queries=[Query(f"topk(8, {_gpu('temperature_celsius')})", "{{node}} GPU {{gpu}}")],
             bounds=bounds("gpu-hot", "celsius"),
             most=100,
         ),
@@ -69,7 +67,7 @@ def _heat(plan: References) -> tuple[Panel, ...]:
             title="Memory temperature",
             description="Much above the GPU itself: cooling does not reach the memory, and its clock goes down.",
             unit=Unit.CELSIUS,
-            queries=[Query(expr=f"max by (pool) ({_gpu('memory_temperature_celsius')})", legend="{{pool}} hottest")],
+            queries=[Query(f"max by (pool) ({_gpu('memory_temperature_celsius')})", "{{pool}} hottest")],
             most=110,
             width=6,
         ),
@@ -78,8 +76,8 @@ def _heat(plan: References) -> tuple[Panel, ...]:
             description="Far below the limit under full load: a cap, a brake of the power supply, or a stalled run.",
             unit=Unit.WATT,
             queries=[
-                Query(expr=f"max by (pool) ({_gpu('power_watts')})", legend="{{pool}} most"),
-                Query(expr=f"avg by (pool) ({_gpu('power_watts')})", legend="{{pool}} mean"),
+                Query(f"max by (pool) ({_gpu('power_watts')})", "{{pool}} most"),
+                Query(f"avg by (pool) ({_gpu('power_watts')})", "{{pool}} mean"),
                 *planned("pool", watts, f"max by (pool) ({_gpu('power_watts')})", "limit of the board"),
                 *planned(
                     "pool",
@@ -94,12 +92,7 @@ def _heat(plan: References) -> tuple[Panel, ...]:
             title="Clocks held down, samples in 5 min",
             description="Thermal and brake events slow a whole run down; a power cap is ordinary under full load.",
             unit=Unit.COUNT,
-            queries=[
-                Query(
-                    expr=f"sum by (clock_event) ({_gpu('clock_event_samples')}) > 0",
-                    legend="{{clock_event}}",
-                )
-            ],
+            queries=[Query(f"sum by (clock_event) ({_gpu('clock_event_samples')}) > 0", "{{clock_event}}")],
             nothing="none",
             width=6,
         ),
@@ -113,8 +106,8 @@ def _work() -> tuple[Panel, ...]:
             description="All GPUs of a run at 100 % and no progress is a hang in a collective.",
             unit=Unit.PART,
             queries=[
-                Query(expr=f"avg by (pool) ({_gpu('utilisation_ratio')})", legend="{{pool}} mean"),
-                Query(expr=f"min by (pool) ({_gpu('utilisation_ratio')})", legend="{{pool}} least"),
+                Query(f"avg by (pool) ({_gpu('utilisation_ratio')})", "{{pool}} mean"),
+                Query(f"min by (pool) ({_gpu('utilisation_ratio')})", "{{pool}} least"),
             ],
             most=1,
         ),
@@ -123,8 +116,8 @@ def _work() -> tuple[Panel, ...]:
             description="Much below the dashed line while a kernel runs: small kernels, or waiting for the fabric.",
             unit=Unit.PART,
             queries=[
-                Query(expr=f"avg by (pool) ({_gpu('sm_active_ratio')})", legend="{{pool}} SM"),
-                Query(expr=f"avg by (pool) ({_gpu('tensor_active_ratio')})", legend="{{pool}} tensor cores"),
+                Query(f"avg by (pool) ({_gpu('sm_active_ratio')})", "{{pool}} SM"),
+                Query(f"avg by (pool) ({_gpu('tensor_active_ratio')})", "{{pool}} tensor cores"),
                 line("SM, healthy under load", BUSY_SM),
             ],
             most=1,
@@ -135,8 +128,7 @@ def _work() -> tuple[Panel, ...]:
             unit=Unit.PART,
             queries=[
                 Query(
-                    expr=f"max by (pool) ({_gpu('memory_used_bytes')} / {_gpu('memory_total_bytes')})",
-                    legend="{{pool}} fullest",
+                    f"max by (pool) ({_gpu('memory_used_bytes')} / {_gpu('memory_total_bytes')})", "{{pool}} fullest"
                 ),
                 line("healthy under load", BUSY_MEMORY),
             ],
@@ -147,8 +139,8 @@ def _work() -> tuple[Panel, ...]:
             description="A GPU below its peers is the straggler that all ranks wait for.",
             unit=Unit.HERTZ,
             queries=[
-                Query(expr=f"max by (pool) ({_gpu('sm_clock_megahertz')}) * 1e6", legend="{{pool}} highest"),
-                Query(expr=f"min by (pool) ({_gpu('sm_clock_megahertz')}) * 1e6", legend="{{pool}} lowest"),
+                Query(f"max by (pool) ({_gpu('sm_clock_megahertz')}) * 1e6", "{{pool}} highest"),
+                Query(f"min by (pool) ({_gpu('sm_clock_megahertz')}) * 1e6", "{{pool}} lowest"),
             ],
             width=12,
         ),
@@ -157,7 +149,7 @@ def _work() -> tuple[Panel, ...]:
             description="One idle GPU of a busy node: its rank died, or nobody holds it.",
             unit=Unit.PART,
             kind="bargauge",
-            queries=[Query(expr=f"bottomk(8, {_gpu('utilisation_ratio')})", legend="{{node}} GPU {{gpu}}")],
+            queries=[Query(f"bottomk(8, {_gpu('utilisation_ratio')})", "{{node}} GPU {{gpu}}")],
             most=1,
             width=12,
         ),
@@ -170,11 +162,7 @@ def _errors() -> tuple[Panel, ...]:
             title="Xid errors of the last 5 min",
             description="The number is NVIDIA's; 48, 63, 74, 79, 94, 95 and 119 take the GPU out of service.",
             unit=Unit.COUNT,
-            queries=[
-                Query(
-                    expr=f"sum by (node, gpu, xid) ({_gpu('xid_errors')}) > 0", legend="{{node}} {{gpu}}: Xid {{xid}}"
-                )
-            ],
+            queries=[Query(f"sum by (node, gpu, xid) ({_gpu('xid_errors')}) > 0", "{{node}} {{gpu}}: Xid {{xid}}")],
             nothing="none",
         ),
         Panel(
@@ -183,8 +171,7 @@ def _errors() -> tuple[Panel, ...]:
             unit=Unit.COUNT,
             queries=[
                 Query(
-                    expr=f"sum by (node, gpu) (increase({_gpu('ecc_uncorrectable_errors')}[1d])) > 0",
-                    legend="{{node}} GPU {{gpu}}",
+                    f"sum by (node, gpu) (increase({_gpu('ecc_uncorrectable_errors')}[1d])) > 0", "{{node}} GPU {{gpu}}"
                 )
             ],
             decimals=0,
@@ -194,12 +181,7 @@ def _errors() -> tuple[Panel, ...]:
             title="Corrected memory errors, in an hour",
             description="A trend upwards comes before errors that cannot be corrected (X13).",
             unit=Unit.COUNT,
-            queries=[
-                Query(
-                    expr=f"sum by (pool) (increase({_gpu('ecc_corrected_errors')}[1h]))",
-                    legend="{{pool}}",
-                )
-            ],
+            queries=[Query(f"sum by (pool) (increase({_gpu('ecc_corrected_errors')}[1h]))", "{{pool}}")],
             decimals=0,
         ),
         Panel(
@@ -207,8 +189,8 @@ def _errors() -> tuple[Panel, ...]:
             description="Pending: drain the node and reset the GPU; failed: no spare rows are left, replace it.",
             unit=Unit.COUNT,
             queries=[
-                Query(expr=f"sum by (pool) ({_gpu('row_remap_pending')})", legend="{{pool}} waits for a reset"),
-                Query(expr=f"sum by (pool) ({_gpu('row_remap_failure')})", legend="{{pool}} failed"),
+                Query(f"sum by (pool) ({_gpu('row_remap_pending')})", "{{pool}} waits for a reset"),
+                Query(f"sum by (pool) ({_gpu('row_remap_failure')})", "{{pool}} failed"),
             ],
             decimals=0,
             width=12,
@@ -218,9 +200,7 @@ def _errors() -> tuple[Panel, ...]:
             description="A GPU with many more than its neighbours is on its way out.",
             unit=Unit.COUNT,
             kind="bargauge",
-            queries=[
-                Query(expr=f"topk(8, sum by (node, gpu) ({_gpu('remapped_rows')}))", legend="{{node}} GPU {{gpu}}")
-            ],
+            queries=[Query(f"topk(8, sum by (node, gpu) ({_gpu('remapped_rows')}))", "{{node}} GPU {{gpu}}")],
             width=12,
         ),
     )
@@ -232,23 +212,13 @@ def _links() -> tuple[Panel, ...]:
             title="NVLink traffic of a GPU",
             description="Nothing while a run with tensor parallelism trains: NCCL fell back to PCIe.",
             unit=Unit.BYTES_PER_SECOND,
-            queries=[
-                Query(
-                    expr=f"avg by (pool, direction) ({_gpu('nvlink_bytes_per_second')})",
-                    legend="{{pool}} {{direction}}",
-                )
-            ],
+            queries=[Query(f"avg by (pool, direction) ({_gpu('nvlink_bytes_per_second')})", "{{pool}} {{direction}}")],
         ),
         Panel(
             title="NVLink errors, in 5 min",
             description="Replays cost time, recoveries end in Xid 74; cabling inside the node, so the vendor's work.",
             unit=Unit.COUNT,
-            queries=[
-                Query(
-                    expr=f"sum by (node, kind) (increase({_gpu('nvlink_errors')}[5m])) > 0",
-                    legend="{{node}} {{kind}}",
-                )
-            ],
+            queries=[Query(f"sum by (node, kind) (increase({_gpu('nvlink_errors')}[5m])) > 0", "{{node}} {{kind}}")],
             nothing="none",
         ),
         Panel(
@@ -256,10 +226,7 @@ def _links() -> tuple[Panel, ...]:
             description="Packets sent again: a bad riser or slot; below full width the GPU also loads slowly.",
             unit=Unit.COUNT,
             queries=[
-                Query(
-                    expr=f"sum by (node, gpu) (increase({_gpu('pcie_replays')}[5m])) / 5 > 0",
-                    legend="{{node}} GPU {{gpu}}",
-                )
+                Query(f"sum by (node, gpu) (increase({_gpu('pcie_replays')}[5m])) / 5 > 0", "{{node}} GPU {{gpu}}")
             ],
             bounds=bounds("gpu-pcie", "replays"),
             nothing="none",

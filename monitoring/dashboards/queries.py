@@ -10,7 +10,7 @@ LABEL_OF_RUN = "label_gpucluster_run"
 
 def line(name: str, value: float) -> Query:
     """One value to compare with."""
-    return Query(expr=f"vector({value:.6g})", legend=name, reference=True)
+    return Query(f"vector({value:.6g})", name, reference=True)
 
 
 def told(label: str, values: Mapping[str, float]) -> str:
@@ -30,7 +30,7 @@ def planned(label: str, values: Mapping[str, float | None], measured: str, name:
     if not known:
         return ()
     legend = f"{{{{{label}}}}} {name}"
-    return (Query(expr=f"{told(label, known)} and on ({label}) {measured}", legend=legend, reference=True),)
+    return (Query(f"{told(label, known)} and on ({label}) {measured}", legend, reference=True),)
 
 
 def of_pods(expr: str, label: str, key: str) -> str:

@@ -66,7 +66,7 @@ def _pace(plan: References) -> tuple[Panel, ...]:
             description=f"Below {_SLOW:.0%} of the dashed line something slows the run: heat, the fabric, or its data.",
             unit=Unit.TOKENS_PER_SECOND,
             queries=[
-                Query(expr=rate, legend="{{run}}"),
+                Query(rate, "{{run}}"),
                 *planned("run", {name: each.tokens_per_s for name, each in runs}, rate),
             ],
         ),
@@ -74,7 +74,7 @@ def _pace(plan: References) -> tuple[Panel, ...]:
             title="Model FLOP utilisation",
             description="A drop without a change of the script is a sick node: compare its clocks and its fabric.",
             unit=Unit.PART,
-            queries=[Query(expr=mfu, legend="{{run}}"), *planned("run", {name: each.mfu for name, each in runs}, mfu)],
+            queries=[Query(mfu, "{{run}}"), *planned("run", {name: each.mfu for name, each in runs}, mfu)],
             most=1,
         ),
         Panel(
@@ -82,7 +82,7 @@ def _pace(plan: References) -> tuple[Panel, ...]:
             description="Spikes at even distances are checkpoints; a new level that stays is a straggler.",
             unit=Unit.SECONDS,
             queries=[
-                Query(expr=step, legend="{{run}}"),
+                Query(step, "{{run}}"),
                 *planned("run", {name: each.step_s for name, each in runs}, step),
             ],
         ),
@@ -90,7 +90,7 @@ def _pace(plan: References) -> tuple[Panel, ...]:
             title="Loss",
             description="A jump that does not come back: a learning rate too high, bad data, or corrupted memory.",
             unit=Unit.COUNT,
-            queries=[Query(expr=f"max by (run) ({LOSS.name}{_RUN})", legend="{{run}}")],
+            queries=[Query(f"max by (run) ({LOSS.name}{_RUN})", "{{run}}")],
             least=None,
             width=12,
         ),
@@ -98,7 +98,7 @@ def _pace(plan: References) -> tuple[Panel, ...]:
             title="Step",
             description="A saw tooth is work done again: each tooth is a restart at the last checkpoint.",
             unit=Unit.COUNT,
-            queries=[Query(expr=f"max by (run) ({STEP.name}{_RUN})", legend="{{run}}")],
+            queries=[Query(f"max by (run) ({STEP.name}{_RUN})", "{{run}}")],
             width=12,
         ),
     )
@@ -113,14 +113,14 @@ def _time(plan: References) -> tuple[Panel, ...]:
             title="Age of the newest checkpoint",
             description="Far above its interval a save fails or hangs, and a failure now costs all that time.",
             unit=Unit.SECONDS,
-            queries=[Query(expr=age, legend="{{run}}"), *every],
+            queries=[Query(age, "{{run}}"), *every],
         ),
         Panel(
             title="Training stood still for the last save",
             description="Above what the run allows the file system is slower than planned, or somebody else is on it.",
             unit=Unit.SECONDS,
             queries=[
-                Query(expr=f"max by (run) ({CHECKPOINT_PAUSE.name}{_RUN})", legend="{{run}}"),
+                Query(f"max by (run) ({CHECKPOINT_PAUSE.name}{_RUN})", "{{run}}"),
                 *planned(
                     "run",
                     {name: each.checkpoint_pause_s for name, each in runs},
@@ -134,7 +134,7 @@ def _time(plan: References) -> tuple[Panel, ...]:
             description="Below the dashed line failures cost more than planned: more of them, or slower restarts.",
             unit=Unit.PART,
             queries=[
-                Query(expr=effective_part(_DAY), legend="{{run}}"),
+                Query(effective_part(_DAY), "{{run}}"),
                 *planned(
                     "run", {name: each.effective_part for name, each in runs}, f"max by (run) ({STEP.name}{_RUN})"
                 ),
@@ -148,8 +148,8 @@ def _time(plan: References) -> tuple[Panel, ...]:
             unit=Unit.COUNT,
             queries=[
                 Query(
-                    expr=f"sum by (pod) (increase(kube_pod_container_status_restarts_total[1h]) * {_OF_THE_RUN}) > 0",
-                    legend="{{pod}}",
+                    f"sum by (pod) (increase(kube_pod_container_status_restarts_total[1h]) * {_OF_THE_RUN}) > 0",
+                    "{{pod}}",
                 )
             ],
             decimals=0,
@@ -159,12 +159,7 @@ def _time(plan: References) -> tuple[Panel, ...]:
             title="Pods by phase",
             description="Pending: the gang waits for its queue or for nodes; Failed: read the pod's last words.",
             unit=Unit.COUNT,
-            queries=[
-                Query(
-                    expr=f"sum by (phase) (kube_pod_status_phase * {_OF_THE_RUN}) > 0",
-                    legend="{{phase}}",
-                )
-            ],
+            queries=[Query(f"sum by (phase) (kube_pod_status_phase * {_OF_THE_RUN}) > 0", "{{phase}}")],
             decimals=0,
         ),
     )
@@ -181,7 +176,7 @@ def _lost(plan: References) -> tuple[Panel, ...]:
             title="Lost GPU hours of the last day",
             description="GPUs that were held and brought the run no further: waits, restarts, work done again.",
             unit=Unit.HOURS,
-            queries=[Query(expr=f"{seconds} / {_SECONDS_PER_HOUR} * on (run) {gpus}", legend="{{run}}")],
+            queries=[Query(f"{seconds} / {_SECONDS_PER_HOUR} * on (run) {gpus}", "{{run}}")],
             decimals=1,
         ),
     )
@@ -194,8 +189,8 @@ def _nodes() -> tuple[Panel, ...]:
             description="Busy and without tokens is a hang; tensor cores far below that wait for memory or fabric.",
             unit=Unit.PART,
             queries=[
-                Query(expr=f"gpucluster:run:gpu_utilisation_ratio{_RUN}", legend="{{run}} busy"),
-                Query(expr=f"gpucluster:run:tensor_active_ratio{_RUN}", legend="{{run}} tensor cores"),
+                Query(f"gpucluster:run:gpu_utilisation_ratio{_RUN}", "{{run}} busy"),
+                Query(f"gpucluster:run:tensor_active_ratio{_RUN}", "{{run}} tensor cores"),
             ],
             most=1,
         ),
@@ -203,7 +198,7 @@ def _nodes() -> tuple[Panel, ...]:
             title="Fabric traffic of the run's nodes, sent",
             description="Zero while it trains on several nodes: NCCL fell back to TCP.",
             unit=Unit.BYTES_PER_SECOND,
-            queries=[Query(expr=f"gpucluster:run:fabric_bytes_per_second{_RUN}", legend="{{run}}")],
+            queries=[Query(f"gpucluster:run:fabric_bytes_per_second{_RUN}", "{{run}}")],
         ),
         Panel(
             title="Hottest GPU of the run",
@@ -211,9 +206,9 @@ def _nodes() -> tuple[Panel, ...]:
             unit=Unit.CELSIUS,
             queries=[
                 Query(
-                    expr="max by (run) (gpucluster:gpu:temperature_celsius"
+                    "max by (run) (gpucluster:gpu:temperature_celsius"
                     f" * on (node, gpu) group_left (run) gpucluster:gpu:run{_RUN})",
-                    legend="{{run}}",
+                    "{{run}}",
                 )
             ],
             most=100,

@@ -37,21 +37,21 @@ def _latency() -> tuple[Panel, ...]:
             title="Time to the first token",
             description="Rises with the queue: replicas are too few, or prompts are long.",
             unit=Unit.SECONDS,
-            queries=[Query(expr=_serving("time_to_first_token_seconds"), legend=both)],
+            queries=[Query(_serving("time_to_first_token_seconds"), both)],
             bounds=bounds("service-slow", "seconds"),
         ),
         Panel(
             title="Time between tokens",
             description="Above a fifth of a second a reader waits: batches are too large, or the GPUs slow down.",
             unit=Unit.SECONDS,
-            queries=[Query(expr=_serving("inter_token_seconds"), legend=both)],
+            queries=[Query(_serving("inter_token_seconds"), both)],
             bounds=Bounds(warn=_SLOW_TOKEN_S),
         ),
         Panel(
             title="Time in the queue",
             description="Anything but zero for long is load that the replicas cannot take.",
             unit=Unit.SECONDS,
-            queries=[Query(expr=_serving("queue_seconds"), legend=both)],
+            queries=[Query(_serving("queue_seconds"), both)],
         ),
     )
 
@@ -66,7 +66,7 @@ def _load(plan: References) -> tuple[Panel, ...]:
             description="Above the dashed line the autoscaler adds a replica; without one the wait grows and grows.",
             unit=Unit.COUNT,
             queries=[
-                Query(expr=f"sum by (service) ({waiting}) / {ready}", legend="{{service}}"),
+                Query(f"sum by (service) ({waiting}) / {ready}", "{{service}}"),
                 *planned(
                     "service",
                     {name: each.waiting_per_replica for name, each in services},
@@ -79,13 +79,13 @@ def _load(plan: References) -> tuple[Panel, ...]:
             title="Requests that run",
             description="Flat at the top while others wait: the batch is as large as memory lets it be.",
             unit=Unit.COUNT,
-            queries=[Query(expr=f"sum by (service) ({_serving('requests_running')})", legend="{{service}}")],
+            queries=[Query(f"sum by (service) ({_serving('requests_running')})", "{{service}}")],
         ),
         Panel(
             title="KV cache in use, fullest replica",
             description="At 100 % vLLM puts running requests back into the queue and computes them again.",
             unit=Unit.PART,
-            queries=[Query(expr=f"max by (service) ({_serving('kv_cache_usage_ratio')})", legend="{{service}}")],
+            queries=[Query(f"max by (service) ({_serving('kv_cache_usage_ratio')})", "{{service}}")],
             most=1,
         ),
         Panel(
@@ -93,7 +93,7 @@ def _load(plan: References) -> tuple[Panel, ...]:
             description="At the upper line the pool or maxReplicas is the limit, and the queue grows.",
             unit=Unit.COUNT,
             queries=[
-                Query(expr=ready, legend="{{service}} ready"),
+                Query(ready, "{{service}} ready"),
                 *planned("service", {name: each.max_replicas for name, each in services}, ready, "most"),
                 *planned("service", {name: each.min_replicas for name, each in services}, ready, "least"),
             ],
@@ -104,10 +104,7 @@ def _load(plan: References) -> tuple[Panel, ...]:
             description="Preemption for want of KV cache: shorten maxModelLen, add replicas, or use an fp8 cache.",
             unit=Unit.PER_SECOND,
             queries=[
-                Query(
-                    expr=f"sum by (service) (rate(vllm:num_preemptions_total{_SERVICE}[$__rate_interval]))",
-                    legend="{{service}}",
-                )
+                Query(f"sum by (service) (rate(vllm:num_preemptions_total{_SERVICE}[$__rate_interval]))", "{{service}}")
             ],
         ),
         Panel(
@@ -116,9 +113,9 @@ def _load(plan: References) -> tuple[Panel, ...]:
             unit=Unit.PART,
             queries=[
                 Query(
-                    expr=f"sum by (service) (rate(vllm:prefix_cache_hits_total{_SERVICE}[$__rate_interval]))"
+                    f"sum by (service) (rate(vllm:prefix_cache_hits_total{_SERVICE}[$__rate_interval]))"
                     f" / sum by (service) (rate(vllm:prefix_cache_queries_total{_SERVICE}[$__rate_interval]))",
-                    legend="{{service}}",
+                    "{{service}}",
                 )
             ],
             most=1,
@@ -132,21 +129,19 @@ def _output(plan: References) -> tuple[Panel, ...]:
             title="Generated tokens per second",
             description="Falls while requests wait: a replica is gone, or its GPUs are slow.",
             unit=Unit.TOKENS_PER_SECOND,
-            queries=[Query(expr=f"sum by (service) ({_serving('tokens_per_second')})", legend="{{service}}")],
+            queries=[Query(f"sum by (service) ({_serving('tokens_per_second')})", "{{service}}")],
         ),
         Panel(
             title="Requests per second",
             description="Zero while people ask: the way in is closed, so look at the gateway.",
             unit=Unit.REQUESTS_PER_SECOND,
-            queries=[Query(expr=f"sum by (service) ({_serving('requests_per_second')})", legend="{{service}}")],
+            queries=[Query(f"sum by (service) ({_serving('requests_per_second')})", "{{service}}")],
         ),
         Panel(
             title="Requests that failed",
             description="More than one in a hundred: read a server's log; after an update, take it back.",
             unit=Unit.PART,
-            queries=[
-                Query(expr='gpucluster:serving:error_ratio{service=~"$service", window="5m"}', legend="{{service}}")
-            ],
+            queries=[Query('gpucluster:serving:error_ratio{service=~"$service", window="5m"}', "{{service}}")],
             bounds=bounds("service-errors", "ratio"),
         ),
         *_money(plan),
@@ -156,9 +151,9 @@ def _output(plan: References) -> tuple[Panel, ...]:
             unit=Unit.COUNT,
             queries=[
                 Query(
-                    expr=f"sum by (service) (rate(vllm:request_{name}_tokens_sum{_SERVICE}[$__rate_interval]))"
+                    f"sum by (service) (rate(vllm:request_{name}_tokens_sum{_SERVICE}[$__rate_interval]))"
                     f" / sum by (service) (rate(vllm:request_{name}_tokens_count{_SERVICE}[$__rate_interval]))",
-                    legend=f"{{{{service}}}} {said}",
+                    f"{{{{service}}}} {said}",
                 )
                 for name, said in (("prompt", "prompt"), ("generation", "answer"))
             ],
@@ -186,13 +181,13 @@ def _money(plan: References) -> tuple[Panel, ...]:
     return (
         Panel(
             title="Tokens per dollar",
-            description="Low at night is idle replicas: lower minReplicas, or scale to zero.",
+            description="Low at night is idle replicas: lower minReplicas.",
             unit=Unit.TOKENS_PER_USD,
             queries=[
                 Query(
-                    expr=f"sum by (service) ({_serving('tokens_per_second')})"
+                    f"sum by (service) ({_serving('tokens_per_second')})"
                     f" * {_SECONDS_PER_HOUR} / on (service) ({spent})",
-                    legend="{{service}}",
+                    "{{service}}",
                 )
             ],
             width=12,

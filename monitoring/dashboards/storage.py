@@ -33,7 +33,7 @@ def _filling() -> tuple[Panel, ...]:
             title="Shared file system in use",
             description="Full, every save fails, and the newest checkpoint grows old: remove old saves first.",
             unit=Unit.PART,
-            queries=[Query(expr="max by (device) (gpucluster:shared_files:used_ratio)", legend="{{device}}")],
+            queries=[Query("max by (device) (gpucluster:shared_files:used_ratio)", "{{device}}")],
             bounds=bounds("shared-files-full", "used"),
             most=1,
         ),
@@ -42,12 +42,7 @@ def _filling() -> tuple[Panel, ...]:
             description="A full volume of Prometheus ends its history, a full one of a service its writes.",
             unit=Unit.PART,
             kind="bargauge",
-            queries=[
-                Query(
-                    expr="topk(10, gpucluster:volume:used_ratio)",
-                    legend="{{namespace}}/{{persistentvolumeclaim}}",
-                )
-            ],
+            queries=[Query("topk(10, gpucluster:volume:used_ratio)", "{{namespace}}/{{persistentvolumeclaim}}")],
             bounds=bounds("volume-full", "used"),
             most=1,
         ),
@@ -57,10 +52,7 @@ def _filling() -> tuple[Panel, ...]:
             unit=Unit.PART,
             kind="bargauge",
             queries=[
-                Query(
-                    expr='bottomk(10, gpucluster:node:filesystem_free_ratio{node=~"$node"})',
-                    legend="{{node}} {{mountpoint}}",
-                )
+                Query('bottomk(10, gpucluster:node:filesystem_free_ratio{node=~"$node"})', "{{node}} {{mountpoint}}")
             ],
             bounds=bounds("node-disk", "free", below=True),
             most=1,
@@ -77,7 +69,7 @@ def _servers(plan: References) -> tuple[Panel, ...]:
             description="As its servers tell. At the dashed line it is the limit, whatever the nodes could do.",
             unit=Unit.BYTES_PER_SECOND,
             queries=[
-                Query(expr="gpucluster:shared_files:bytes_per_second", legend="{{file_system}} {{operation}}"),
+                Query("gpucluster:shared_files:bytes_per_second", "{{file_system}} {{operation}}"),
                 *([line("planned rate", shared.read_gb_per_s * _BYTES_PER_GB)] if shared else ()),
             ],
         ),
@@ -85,22 +77,20 @@ def _servers(plan: References) -> tuple[Panel, ...]:
             title="Part of the file system's rate",
             description="Reads and writes together, against the planned rate: near 100 % steps wait for data.",
             unit=Unit.PART,
-            queries=[Query(expr="gpucluster:shared_files:rate_ratio", legend="{{file_system}}")],
+            queries=[Query("gpucluster:shared_files:rate_ratio", "{{file_system}}")],
             bounds=bounds("shared-files-busy", "part"),
         ),
         Panel(
             title="Operations of the file system",
             description="Many operations of metadata and few bytes: small files, pack them into larger ones.",
             unit=Unit.PER_SECOND,
-            queries=[
-                Query(expr="gpucluster:shared_files:operations_per_second", legend="{{file_system}} {{operation}}")
-            ],
+            queries=[Query("gpucluster:shared_files:operations_per_second", "{{file_system}} {{operation}}")],
         ),
         Panel(
             title="Fullest target",
             description="One full OST fails writes while others have space: a file striped over one of them fills it.",
             unit=Unit.PART,
-            queries=[Query(expr="gpucluster:shared_files:fullest_target_ratio", legend="{{file_system}}")],
+            queries=[Query("gpucluster:shared_files:fullest_target_ratio", "{{file_system}}")],
             bounds=bounds("shared-files-full", "used"),
             most=1,
         ),
@@ -122,10 +112,7 @@ def _nodes(plan: References) -> tuple[Panel, ...]:
             description="Bursts at a run's start are its data; at the dashed line the file system is the limit.",
             unit=Unit.BYTES_PER_SECOND,
             queries=[
-                Query(
-                    expr=_network("receive"),
-                    legend="{{pool}}",
-                ),
+                Query(_network("receive"), "{{pool}}"),
                 *([line("file system reads", shared.read_gb_per_s * _BYTES_PER_GB)] if shared else ()),
             ],
             width=12,
@@ -135,10 +122,7 @@ def _nodes(plan: References) -> tuple[Panel, ...]:
             description="Bursts are checkpoints; at the dashed line a save takes as long as it can.",
             unit=Unit.BYTES_PER_SECOND,
             queries=[
-                Query(
-                    expr=_network("transmit"),
-                    legend="{{pool}}",
-                ),
+                Query(_network("transmit"), "{{pool}}"),
                 *([line("file system writes", shared.write_gb_per_s * _BYTES_PER_GB)] if shared else ()),
             ],
             width=12,
@@ -149,8 +133,8 @@ def _nodes(plan: References) -> tuple[Panel, ...]:
             unit=Unit.PART,
             queries=[
                 Query(
-                    expr=f"topk(10, rate(node_disk_io_time_seconds_total{of_nodes}[$__rate_interval]))",
-                    legend="{{node}} {{device}}",
+                    f"topk(10, rate(node_disk_io_time_seconds_total{of_nodes}[$__rate_interval]))",
+                    "{{node}} {{device}}",
                 )
             ],
             most=1,
@@ -160,10 +144,7 @@ def _nodes(plan: References) -> tuple[Panel, ...]:
             description="Writes between saves on a training node: somebody swaps, or logs too much.",
             unit=Unit.BYTES_PER_SECOND,
             queries=[
-                Query(
-                    expr=f"sum(rate(node_disk_{what}_bytes_total{of_nodes}[$__rate_interval]))",
-                    legend=what,
-                )
+                Query(f"sum(rate(node_disk_{what}_bytes_total{of_nodes}[$__rate_interval]))", what)
                 for what in ("read", "written")
             ],
         ),
@@ -173,9 +154,9 @@ def _nodes(plan: References) -> tuple[Panel, ...]:
             unit=Unit.SECONDS,
             queries=[
                 Query(
-                    expr=f"topk(4, rate(node_disk_{what}_time_seconds_total{of_nodes}[$__rate_interval])"
+                    f"topk(4, rate(node_disk_{what}_time_seconds_total{of_nodes}[$__rate_interval])"
                     f" / (rate(node_disk_{done}_completed_total{of_nodes}[$__rate_interval]) > 0))",
-                    legend=f"{{{{node}}}} {{{{device}}}} {what}",
+                    f"{{{{node}}}} {{{{device}}}} {what}",
                 )
                 for what, done in (("read", "reads"), ("write", "writes"))
             ],
@@ -189,14 +170,14 @@ def _ceph() -> tuple[Panel, ...]:
             title="Time of an operation in Ceph",
             description="Above 5 ms pods that read data wait for disks: look for a slow OSD or for recovery.",
             unit=Unit.SECONDS,
-            queries=[Query(expr="gpucluster:ceph:operation_latency_seconds", legend="{{operation}}")],
+            queries=[Query("gpucluster:ceph:operation_latency_seconds", "{{operation}}")],
             bounds=bounds("ceph-slow", "seconds"),
         ),
         Panel(
             title="Ceph in use",
             description="At 85 % Ceph warns, at 95 % it stops every write.",
             unit=Unit.PART,
-            queries=[Query(expr="gpucluster:ceph:used_ratio", legend="used")],
+            queries=[Query("gpucluster:ceph:used_ratio", "used")],
             # Ceph: mon_osd_nearfull_ratio 0.85, mon_osd_full_ratio 0.95.
             bounds=Bounds(warn=0.85, bad=0.95),
             most=1,
@@ -205,14 +186,14 @@ def _ceph() -> tuple[Panel, ...]:
             title="OSDs that are down",
             description="Their data is copied from the others, which makes everything slower until it is done.",
             unit=Unit.COUNT,
-            queries=[Query(expr="count(ceph_osd_up == 0) or vector(0)", legend="down")],
+            queries=[Query("count(ceph_osd_up == 0) or vector(0)", "down")],
             bounds=Bounds(warn=1),
         ),
         Panel(
             title="Slow operations",
             description="Requests that wait longer than 30 s in an OSD's queue: a disk dies, or a network flaps.",
             unit=Unit.COUNT,
-            queries=[Query(expr="sum(ceph_healthcheck_slow_ops) or vector(0)", legend="slow")],
+            queries=[Query("sum(ceph_healthcheck_slow_ops) or vector(0)", "slow")],
             bounds=Bounds(warn=1),
         ),
     )
@@ -227,8 +208,8 @@ def _copies() -> tuple[Panel, ...]:
             kind="bargauge",
             queries=[
                 Query(
-                    expr='time() - max by (cronjob) (kube_cronjob_status_last_successful_time{namespace="training"})',
-                    legend="{{cronjob}}",
+                    'time() - max by (cronjob) (kube_cronjob_status_last_successful_time{namespace="training"})',
+                    "{{cronjob}}",
                 )
             ],
             width=12,
@@ -241,8 +222,8 @@ def _copies() -> tuple[Panel, ...]:
             kind="bargauge",
             queries=[
                 Query(
-                    expr='sum by (namespace, job_name) (kube_job_status_failed{namespace=~"training|inference"}) > 0',
-                    legend="{{namespace}}/{{job_name}}",
+                    'sum by (namespace, job_name) (kube_job_status_failed{namespace=~"training|inference"}) > 0',
+                    "{{namespace}}/{{job_name}}",
                 )
             ],
             bounds=Bounds(bad=1),

@@ -1,10 +1,9 @@
 """The fabric between nodes: links, silent packet loss, and runs that bypass it."""
 
-from monitoring.failure import Action, Failure, Subject
+from monitoring.failure import ON_HOST, Action, Failure, Subject
 from monitoring.thresholds import Threshold
 
-_CORDON = Action(say="Keep new gangs off the node", command="kubectl cordon NODE")
-_LINKS = "kubectl debug node/NODE -it --image=busybox --profile=sysadmin -- chroot /host"
+_CORDON = Action("Keep new gangs off the node", "kubectl cordon NODE")
 
 FABRIC = Subject(
     name="fabric",
@@ -18,8 +17,6 @@ FABRIC = Subject(
             signal="State of ports that were active in the last day (node_exporter: infiniband); on AWS, EFA devices"
             " that disappeared, compared with what the node offered (kube-state-metrics)",
             expression="gpucluster:fabric:links_missing > 0",
-            limits={},
-            span="0s",
             severity="critical",
             isolates=True,
             domains=("hardware",),
@@ -34,11 +31,11 @@ FABRIC = Subject(
             ),
             actions=(
                 _CORDON,
-                Action(say="See which port is down", command=f"{_LINKS} ibstat; {_LINKS} rdma link"),
+                Action("See which port is down", f"{ON_HOST} ibstat; {ON_HOST} rdma link"),
                 Action(
-                    say="On premises, check links and errors of the whole fabric from the subnet manager's host; on"
+                    "On premises, check links and errors of the whole fabric from the subnet manager's host; on"
                     " AWS, have the instance replaced",
-                    command="ibdiagnet --pc -P all=1",
+                    "ibdiagnet --pc -P all=1",
                 ),
             ),
             over="Every port is active, and every EFA device is back. Run an NCCL test on the node before you"
@@ -58,13 +55,9 @@ FABRIC = Subject(
             ' gpucluster:fabric:errors_per_second{kind="symbol"} > $symbols) unless on (node)'
             " gpucluster:fabric:links_missing > 0",
             limits={
-                "flaps": Threshold(
-                    value=3, unit="times in 12 hours", source="gpud: a link that is down 3 times in 12 h flaps"
-                ),
+                "flaps": Threshold(3, "times in 12 hours", "gpud: a link that is down 3 times in 12 h flaps"),
                 "symbols": Threshold(
-                    value=120,
-                    unit="symbol errors an hour",
-                    source="NVSentinel: more than 120 symbol errors an hour are fatal",
+                    120, "symbol errors an hour", "NVSentinel: more than 120 symbol errors an hour are fatal"
                 ),
             },
             span="1m",
@@ -77,12 +70,9 @@ FABRIC = Subject(
             " uneven, until an NCCL timeout kills the run.",
             causes=("a dirty or loose transceiver", "a cable that is bent or too long", "a failing switch port"),
             actions=(
-                Action(say="Find the end of the link that has the errors", command="ibdiagnet --ber_test"),
-                Action(
-                    say="Cordon the node, clean and reseat the transceiver, then swap the cable",
-                    command="kubectl cordon NODE",
-                ),
-                Action(say="Read the transceiver's diagnostics", command=f"{_LINKS} mlxlink -d DEVICE -m -c"),
+                Action("Find the end of the link that has the errors", "ibdiagnet --ber_test"),
+                Action("Cordon the node, clean and reseat the transceiver, then swap the cable", "kubectl cordon NODE"),
+                Action("Read the transceiver's diagnostics", f"{ON_HOST} mlxlink -d DEVICE -m -c"),
             ),
             over="No further flap in 12 hours, and fewer than 120 symbol errors an hour.",
             link="https://www.kernel.org/doc/Documentation/ABI/stable/sysfs-class-infiniband",
@@ -95,9 +85,7 @@ FABRIC = Subject(
             signal="Discards and out-of-buffer drops (node_exporter: infiniband), rx_drops (EFA)",
             expression="sum by (node, device, pool) (gpucluster:fabric:drops_per_second) > $drops",
             limits={
-                "drops": Threshold(
-                    value=100, unit="packets a second", source="NVSentinel: discards above 100 a second degrade a port"
-                )
+                "drops": Threshold(100, "packets a second", "NVSentinel: discards above 100 a second degrade a port")
             },
             span="1m",
             severity="warning",
@@ -114,17 +102,14 @@ FABRIC = Subject(
             ),
             actions=(
                 Action(
-                    say="See whether one port drops, or all ports of a switch",
+                    "See whether one port drops, or all ports of a switch",
                     query="topk(20, sum by (node, device) (gpucluster:fabric:drops_per_second))",
                 ),
                 Action(
-                    say="On RoCE, compare the NIC's PFC and trust mode with those of other nodes",
-                    command=f"{_LINKS} mlnx_qos -i INTERFACE",
+                    "On RoCE, compare the NIC's PFC and trust mode with those of other nodes",
+                    f"{ON_HOST} mlnx_qos -i INTERFACE",
                 ),
-                Action(
-                    say="Look for retries in the run's NCCL log",
-                    command="kubectl logs -n training POD | grep -i 'NCCL WARN'",
-                ),
+                Action("Look for retries in the run's NCCL log", "kubectl logs -n training POD | grep -i 'NCCL WARN'"),
             ),
             over="The drop rate is below the limit.",
             link="https://www.kernel.org/doc/Documentation/ABI/stable/sysfs-class-infiniband",
@@ -144,14 +129,14 @@ FABRIC = Subject(
             " group_left (pool) (gpucluster:run:expected_nodes / gpucluster:run:expected_nodes)",
             limits={
                 "active": Threshold(
-                    value=0.05,
-                    unit="of the time",
-                    source="002:L323-331: training keeps SMs near 80 %; a run that saves or starts is below 5 %",
+                    0.05,
+                    "of the time",
+                    "002:L323-331: training keeps SMs near 80 %; a run that saves or starts is below 5 %",
                 ),
                 "bytes": Threshold(
-                    value=1_000_000,
-                    unit="bytes a second over all of its nodes",
-                    source="one all-reduce of the gradients of a 1B model in bf16 a minute is 33 MB a second; EFA's"
+                    1_000_000,
+                    "bytes a second over all of its nodes",
+                    "one all-reduce of the gradients of a 1B model in bf16 a minute is 33 MB a second; EFA's"
                     " own keep-alives are far below 1 MB",
                 ),
             },
@@ -170,14 +155,14 @@ FABRIC = Subject(
             ),
             actions=(
                 Action(
-                    say="Read which transport NCCL chose: it should be NET/OFI or NET/IB, not NET/Socket",
-                    command="kubectl logs -n training RUN-master-0 | grep 'NCCL INFO NET'",
+                    "Read which transport NCCL chose: it should be NET/OFI or NET/IB, not NET/Socket",
+                    "kubectl logs -n training RUN-master-0 | grep 'NCCL INFO NET'",
                 ),
                 Action(
-                    say="Check that the pod has the devices",
-                    command="kubectl exec -n training RUN-master-0 -- sh -c 'ls /dev/infiniband; env | grep ^NCCL'",
+                    "Check that the pod has the devices",
+                    "kubectl exec -n training RUN-master-0 -- sh -c 'ls /dev/infiniband; env | grep ^NCCL'",
                 ),
-                Action(say="Compare with the environment that the plan sets", command="make plan STACK=NAME"),
+                Action("Compare with the environment that the plan sets", "make plan STACK=NAME"),
             ),
             over="The NICs send data while the run computes.",
             link="https://github.com/aws/aws-ofi-nccl",

@@ -1,19 +1,15 @@
 """GPUs: lost, faulty, with a stuck driver or a bad link."""
 
-from monitoring.failure import Action, Failure, Subject
+from monitoring.failure import ON_HOST, Action, Failure, Subject
 from monitoring.failures import xids
 from monitoring.thresholds import Threshold
 
-_ON_HOST = "kubectl debug node/NODE -it --image=busybox --profile=sysadmin -- chroot /host"
-_CORDON = Action(say="Keep new pods off the node", command="kubectl cordon NODE")
-_XIDS = Action(
-    say="Read which XIDs the driver logged, and for which process",
-    command=f"{_ON_HOST} dmesg --ctime | grep -i xid",
-)
+_CORDON = Action("Keep new pods off the node", "kubectl cordon NODE")
+_XIDS = Action("Read which XIDs the driver logged, and for which process", f"{ON_HOST} dmesg --ctime | grep -i xid")
 _DRAIN = Action(
-    say="Drain the node, so that the run saves a checkpoint, then reboot it: that resets its GPUs (on machines with"
+    "Drain the node, so that the run saves a checkpoint, then reboot it: that resets its GPUs (on machines with"
     " NVSwitch all GPUs are reset together)",
-    command="kubectl drain NODE --ignore-daemonsets --delete-emptydir-data",
+    "kubectl drain NODE --ignore-daemonsets --delete-emptydir-data",
 )
 _EXPORTER = "dcgm-exporter"
 
@@ -60,10 +56,7 @@ GPU = Subject(
             ),
             actions=(
                 _CORDON,
-                Action(
-                    say="Compare what the node offers with what the driver sees",
-                    command=_on_gpu("nvidia-smi -L"),
-                ),
+                Action("Compare what the node offers with what the driver sees", _on_gpu("nvidia-smi -L")),
                 _DRAIN,
             ),
             over="`kubectl get node NODE -o jsonpath='{.status.allocatable}'` shows every GPU again; the"
@@ -82,7 +75,6 @@ GPU = Subject(
             " increase(gpucluster:gpu:ecc_uncorrectable_errors[5m]) > 0 or gpucluster:gpu:row_remap_failure > 0 or"
             " gpucluster:gpu:row_remap_pending > 0",
             limits={"xids": xids.MEMORY},
-            span="0s",
             severity="critical",
             isolates=True,
             domains=("hardware",),
@@ -101,9 +93,9 @@ GPU = Subject(
             actions=(
                 _CORDON,
                 Action(
-                    say="Look at remapped rows: a remapping failure, or a row that is still pending after a"
+                    "Look at remapped rows: a remapping failure, or a row that is still pending after a"
                     " reset, means that the GPU has to be replaced",
-                    command=_on_gpu("nvidia-smi -q -d ROW_REMAPPER,ECC"),
+                    _on_gpu("nvidia-smi -q -d ROW_REMAPPER,ECC"),
                 ),
                 _DRAIN,
             ),
@@ -119,7 +111,6 @@ GPU = Subject(
             signal=f"XID 94 ({_EXPORTER})",
             expression='max by (node, gpu, pool) (gpucluster:gpu:xid_errors{xid=~"$xids"}) > 0',
             limits={"xids": xids.CONTAINED},
-            span="0s",
             severity="warning",
             domains=("hardware",),
             owner="platform",
@@ -130,13 +121,13 @@ GPU = Subject(
             causes=("a defective or worn memory module", "a cosmic ray"),
             actions=(
                 Action(
-                    say="Check that the run restarted by itself",
-                    command="kubectl get pods -A -o wide --field-selector spec.nodeName=NODE",
+                    "Check that the run restarted by itself",
+                    "kubectl get pods -A -o wide --field-selector spec.nodeName=NODE",
                 ),
                 _XIDS,
                 Action(
-                    say="Cordon the node now; when the run has ended, drain and reboot it, which resets the GPU",
-                    command="kubectl cordon NODE",
+                    "Cordon the node now; when the run has ended, drain and reboot it, which resets the GPU",
+                    "kubectl cordon NODE",
                 ),
             ),
             over="No XID 94 for 5 minutes. A GPU that reports several in a day will soon have errors that it cannot"
@@ -152,7 +143,6 @@ GPU = Subject(
             signal=f"XIDs 46, 62, 109, 110, 119, 120, 136, 143, 155, 156 and 158 ({_EXPORTER})",
             expression='max by (node, gpu, pool, xid) (gpucluster:gpu:xid_errors{xid=~"$xids"}) > 0',
             limits={"xids": xids.DRIVER},
-            span="0s",
             severity="critical",
             isolates=True,
             domains=("system",),
@@ -183,13 +173,10 @@ GPU = Subject(
             limits={
                 "xids": xids.NVLINK,
                 "recoveries": Threshold(
-                    value=0, unit="recoveries in 5 minutes", source="alert rules of SageMaker HyperPod (aws.md, HP-CFN)"
+                    0, "recoveries in 5 minutes", "alert rules of SageMaker HyperPod (aws.md, HP-CFN)"
                 ),
-                "replays": Threshold(
-                    value=10, unit="replays in 5 minutes", source="alert rules of SageMaker HyperPod (aws.md, HP-CFN)"
-                ),
+                "replays": Threshold(10, "replays in 5 minutes", "alert rules of SageMaker HyperPod (aws.md, HP-CFN)"),
             },
-            span="0s",
             severity="critical",
             isolates=True,
             domains=("hardware",),
@@ -205,10 +192,7 @@ GPU = Subject(
             ),
             actions=(
                 _CORDON,
-                Action(
-                    say="Read each link's error counters",
-                    command=_on_gpu("nvidia-smi nvlink --errorcounters"),
-                ),
+                Action("Read each link's error counters", _on_gpu("nvidia-smi nvlink --errorcounters")),
                 _DRAIN,
             ),
             over="The counters do not move for 5 minutes under load; `dcgmi diag -r 3` on the drained node generates"
@@ -225,13 +209,12 @@ GPU = Subject(
             expression="60 * rate(gpucluster:gpu:pcie_replays[4m]) > $replays or gpucluster:gpu:pcie_width_ratio < 1",
             limits={
                 "replays": Threshold(
-                    value=31,
-                    unit="replays a minute",
-                    source="DCGM 4.5.3, DcgmHealthWatch.cpp: a bit error rate of 1e-12 on PCIe 5 x16, 1.92 a minute"
+                    31,
+                    "replays a minute",
+                    "DCGM 4.5.3, DcgmHealthWatch.cpp: a bit error rate of 1e-12 on PCIe 5 x16, 1.92 a minute"
                     " and lane, rounded up",
                 )
             },
-            span="0s",
             severity="warning",
             domains=("hardware",),
             owner="hardware",
@@ -245,15 +228,14 @@ GPU = Subject(
             causes=("a failing GPU", "a poor contact in the slot or riser", "a failing retimer"),
             actions=(
                 Action(
-                    say="Compare width and generation with the other GPUs of the node",
-                    command=_on_gpu(
+                    "Compare width and generation with the other GPUs of the node",
+                    _on_gpu(
                         "nvidia-smi --format=csv"
                         " --query-gpu=index,pcie.link.width.current,pcie.link.width.max,pcie.link.gen.current"
                     ),
                 ),
                 Action(
-                    say="Look for corrected PCIe errors (AER) in the kernel log",
-                    command=f"{_ON_HOST} dmesg --ctime | grep -i aer",
+                    "Look for corrected PCIe errors (AER) in the kernel log", f"{ON_HOST} dmesg --ctime | grep -i aer"
                 ),
                 _CORDON,
             ),

@@ -5,18 +5,16 @@ from monitoring.thresholds import Codes, Threshold
 
 _EXPORTER = "dcgm-exporter"
 _SAMPLES = Threshold(
-    value=3,
-    unit="of the 10 samples of 5 minutes",
-    source="gpud: hardware slowdown of 0.6 events a minute is a fault; dcgm-exporter takes a sample every 30 s",
+    3,
+    "of the 10 samples of 5 minutes",
+    "gpud: hardware slowdown of 0.6 events a minute is a fault; dcgm-exporter takes a sample every 30 s",
 )
 _CLOCKS = Action(
-    say="Read why the clocks are held down, and how hot each GPU is",
-    command="kubectl exec -n gpu-operator $(kubectl get pod -n gpu-operator -l app=nvidia-device-plugin-daemonset"
+    "Read why the clocks are held down, and how hot each GPU is",
+    "kubectl exec -n gpu-operator $(kubectl get pod -n gpu-operator -l app=nvidia-device-plugin-daemonset"
     " --field-selector spec.nodeName=NODE -o name) -- nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER",
 )
-_CORDON = Action(
-    say="Keep new gangs off the node: the slowest GPU sets the pace for all", command="kubectl cordon NODE"
-)
+_CORDON = Action("Keep new gangs off the node: the slowest GPU sets the pace for all", "kubectl cordon NODE")
 
 HEAT = Subject(
     name="heat",
@@ -54,7 +52,7 @@ HEAT = Subject(
             actions=(
                 _CLOCKS,
                 Action(
-                    say="Find out whether it is one GPU, one node or a rack: compare the nodes in Prometheus",
+                    "Find out whether it is one GPU, one node or a rack: compare the nodes in Prometheus",
                     query="max by (node) (gpucluster:gpu:temperature_celsius)",
                 ),
                 _CORDON,
@@ -77,15 +75,14 @@ HEAT = Subject(
             ' (gpucluster:gpu:clock_event_samples{clock_event=~"hw_thermal|sw_thermal"}) > 0',
             limits={
                 "celsius": Threshold(
-                    value=85,
-                    unit="C",
-                    source="requirement H14 as corrected by HW17: a default for a warning; parts slow down at 87 to 89"
-                    " C",
+                    85,
+                    "C",
+                    "requirement H14 as corrected by HW17: a default for a warning; parts slow down at 87 to 89 C",
                 ),
                 "margin": Threshold(
-                    value=2,
-                    unit="C below the slowdown threshold",
-                    source="HW17: drivers show a margin (T.Limit); 87 C operating against 89 C slowdown are 2 C",
+                    2,
+                    "C below the slowdown threshold",
+                    "HW17: drivers show a margin (T.Limit); 87 C operating against 89 C slowdown are 2 C",
                 ),
             },
             span="5m",
@@ -104,12 +101,11 @@ HEAT = Subject(
             actions=(
                 _CLOCKS,
                 Action(
-                    say="See whether it has crept up: degrees above last week, in Prometheus",
+                    "See whether it has crept up: degrees above last week, in Prometheus",
                     query="topk(10, gpucluster:gpu:temperature_drift_celsius)",
                 ),
                 Action(
-                    say="Tell the data centre which rack, or open a case with the cloud",
-                    command="kubectl get node NODE -o wide",
+                    "Tell the data centre which rack, or open a case with the cloud", "kubectl get node NODE -o wide"
                 ),
             ),
             over="Temperature and margin are within their limits again.",
@@ -148,13 +144,13 @@ HEAT = Subject(
             ),
             actions=(
                 Action(
-                    say="See which nodes are braked together: they share a rack or a circuit",
+                    "See which nodes are braked together: they share a rack or a circuit",
                     query='count by (node) (gpucluster:gpu:clock_event_samples{clock_event="hw_power_brake"} > 0)',
                 ),
                 Action(
-                    say="On premises, read the state of the power supplies from the node's BMC; on AWS, have the"
+                    "On premises, read the state of the power supplies from the node's BMC; on AWS, have the"
                     " instance replaced",
-                    command="make power STACK=NAME NODE=NODE WHAT=status",
+                    "make power STACK=NAME NODE=NODE WHAT=status",
                 ),
                 _CORDON,
             ),
@@ -171,13 +167,12 @@ HEAT = Subject(
             " max_over_time(gpucluster:node:ready[15m]) == 1) >= $nodes",
             limits={
                 "nodes": Threshold(
-                    value=2,
-                    unit="nodes within 15 minutes",
-                    source="002:L275-285 puts two nodes on a breaker; by chance, at 6.5 failures in 1,000 node-days"
+                    2,
+                    "nodes within 15 minutes",
+                    "002:L275-285 puts two nodes on a breaker; by chance, at 6.5 failures in 1,000 node-days"
                     " (RSC-1), two of 64 nodes fail within 15 minutes once in a year and a half",
                 )
             },
-            span="0s",
             severity="critical",
             domains=("hardware", "system"),
             owner="hardware",
@@ -188,19 +183,19 @@ HEAT = Subject(
             causes=("a breaker tripped", "a cooling loop stopped and nodes shut down", "a switch or uplink is down"),
             actions=(
                 Action(
-                    say="See what the lost nodes have in common",
-                    command="kubectl get nodes -l gpucluster/pool=POOL -L topology.kubernetes.io/zone -o wide",
+                    "See what the lost nodes have in common",
+                    "kubectl get nodes -l gpucluster/pool=POOL -L topology.kubernetes.io/zone -o wide",
                 ),
                 Action(
-                    say="Ask the data centre about the rack's breakers and cooling loops, or check the cloud's"
+                    "Ask the data centre about the rack's breakers and cooling loops, or check the cloud's"
                     " instance status",
-                    command="aws ec2 describe-instance-status --include-all-instances --filters"
+                    "aws ec2 describe-instance-status --include-all-instances --filters"
                     " Name=instance-status.status,Values=impaired,initializing",
                 ),
                 Action(
-                    say="Cordon the rest of the pool until the shared part is found, so that runs do not restart"
+                    "Cordon the rest of the pool until the shared part is found, so that runs do not restart"
                     " over and over",
-                    command="kubectl get nodes -l gpucluster/pool=POOL -o name | xargs kubectl cordon",
+                    "kubectl get nodes -l gpucluster/pool=POOL -o name | xargs kubectl cordon",
                 ),
             ),
             over="All but one of the nodes report again. A node that is still silent after 15 minutes gets its own"

@@ -4,10 +4,8 @@ from monitoring.failure import Action, Failure, Subject
 from monitoring.thresholds import Threshold
 
 _CONTROLLERS = "management controllers, by Redfish (inventory.controllers.sensors)"
-_STATUS = Action(
-    say="Read the machine's present state from its BMC", command="make power STACK=NAME NODE=NODE WHAT=status"
-)
-_LOG = Action(say="Read the machine's hardware log (SEL)", command="make power STACK=NAME NODE=NODE WHAT=log")
+_STATUS = Action("Read the machine's present state from its BMC", "make power STACK=NAME NODE=NODE WHAT=status")
+_LOG = Action("Read the machine's hardware log (SEL)", "make power STACK=NAME NODE=NODE WHAT=log")
 _SCHEMAS = "https://redfish.dmtf.org/schemas/"
 
 MACHINE = Subject(
@@ -22,7 +20,6 @@ MACHINE = Subject(
             " server has",
             expression="gpucluster:pool:expected_power_supplies - on (pool) group_right ()"
             " gpucluster:machine:power_supplies_well > 0",
-            limits={},
             span="2m",
             severity="warning",
             domains=("hardware",),
@@ -38,7 +35,7 @@ MACHINE = Subject(
             actions=(
                 _STATUS,
                 Action(
-                    say="Find out whether it is one machine or a shared feed: count by pool in Prometheus",
+                    "Find out whether it is one machine or a shared feed: count by pool in Prometheus",
                     query="count by (pool) (gpucluster:pool:expected_power_supplies - on (pool) group_right ()"
                     " gpucluster:machine:power_supplies_well > 0)",
                 ),
@@ -56,7 +53,6 @@ MACHINE = Subject(
             title="A fan of a machine has failed",
             signal=f"Health of fans ({_CONTROLLERS})",
             expression="gpucluster:machine:fan_well == 0",
-            limits={},
             span="2m",
             severity="warning",
             domains=("hardware",),
@@ -68,7 +64,7 @@ MACHINE = Subject(
             actions=(
                 _STATUS,
                 Action(
-                    say="See whether the machine's GPUs run hotter than those of other machines",
+                    "See whether the machine's GPUs run hotter than those of other machines",
                     query='max by (node) (gpucluster:gpu:temperature_celsius{pool="POOL"})',
                 ),
                 _LOG,
@@ -86,9 +82,9 @@ MACHINE = Subject(
             " or (gpucluster:machine:inlet_celsius > $celsius unless on (pool) gpucluster:pool:inlet_limit_celsius)",
             limits={
                 "celsius": Threshold(
-                    value=35,
-                    unit="C, of servers whose maker's limit the catalogue does not have",
-                    source="ASHRAE TC 9.9, Thermal Guidelines for Data Processing Environments: class A2, allowable",
+                    35,
+                    "C, of servers whose maker's limit the catalogue does not have",
+                    "ASHRAE TC 9.9, Thermal Guidelines for Data Processing Environments: class A2, allowable",
                 ),
             },
             span="5m",
@@ -106,11 +102,11 @@ MACHINE = Subject(
             ),
             actions=(
                 Action(
-                    say="See which machines are affected: one, a rack, or the row",
+                    "See which machines are affected: one, a rack, or the row",
                     query="topk(20, gpucluster:machine:inlet_celsius)",
                 ),
                 _STATUS,
-                Action(say="Keep new gangs off the node until the room has cooled down", command="kubectl cordon NODE"),
+                Action("Keep new gangs off the node until the room has cooled down", "kubectl cordon NODE"),
             ),
             over="The inlet air is below the limit again.",
             link="https://www.ashrae.org/technical-resources/bookstore/datacom-series",
@@ -122,7 +118,6 @@ MACHINE = Subject(
             title="A management controller does not answer",
             signal=f"Whether each controller answered the last poll ({_CONTROLLERS})",
             expression="gpucluster:machine:controller_up == 0",
-            limits={},
             span="15m",
             severity="warning",
             domains=("hardware", "system"),
@@ -135,14 +130,11 @@ MACHINE = Subject(
                 "the password of the account that reads the sensors was changed, or the account is locked",
             ),
             actions=(
-                Action(
-                    say="Read the reason, one line per BMC",
-                    command="kubectl logs -n monitoring deployment/sensors",
-                ),
+                Action("Read the reason, one line per BMC", "kubectl logs -n monitoring deployment/sensors"),
                 _STATUS,
                 Action(
-                    say="If the machine itself is healthy, reset its BMC from its operating system",
-                    command="ssh USER@ADDRESS sudo ipmitool mc reset cold",
+                    "If the machine itself is healthy, reset its BMC from its operating system",
+                    "ssh USER@ADDRESS sudo ipmitool mc reset cold",
                 ),
             ),
             over="The BMC answers the next poll, within a minute. A refused password is not tried again until the"

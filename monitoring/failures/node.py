@@ -1,21 +1,10 @@
 """Nodes: their memory, mounts, units and interfaces."""
 
-from monitoring.failure import Action, Failure, Subject
+from monitoring.failure import ON_HOST, Action, Failure, Subject
 from monitoring.thresholds import Codes, Threshold
 
-_CORDON = Action(say="Keep new pods off the node", command="kubectl cordon NODE")
-_CONDITIONS = Action(
-    say="Read the node's conditions and recent events",
-    command="kubectl describe node NODE",
-)
-
-
-def _on_host(say: str, command: str) -> Action:
-    """A command in the node's own file system and namespaces."""
-    return Action(
-        say=say, command=f"kubectl debug node/NODE -it --image=busybox --profile=sysadmin -- chroot /host {command}"
-    )
-
+_CORDON = Action("Keep new pods off the node", "kubectl cordon NODE")
+_CONDITIONS = Action("Read the node's conditions and recent events", "kubectl describe node NODE")
 
 NODE = Subject(
     name="node",
@@ -30,8 +19,6 @@ NODE = Subject(
             " (node_exporter: meminfo, edac)",
             expression="gpucluster:node:memory_corrupted_bytes > 0 or"
             ' increase(gpucluster:node:memory_errors{kind="uncorrectable"}[5m]) > 0',
-            limits={},
-            span="0s",
             severity="critical",
             isolates=True,
             domains=("hardware",),
@@ -45,14 +32,12 @@ NODE = Subject(
             actions=(
                 _CORDON,
                 Action(
-                    say="Find the DIMM in the kernel's log",
-                    command="kubectl debug node/NODE -it --image=busybox --profile=sysadmin -- chroot /host dmesg"
-                    " --ctime | grep -iE 'edac|mce|hardware error'",
+                    "Find the DIMM in the kernel's log",
+                    f"{ON_HOST} dmesg --ctime | grep -iE 'edac|mce|hardware error'",
                 ),
                 Action(
-                    say="Drain the node once the run has saved a checkpoint, and have the DIMM (or the instance)"
-                    " replaced",
-                    command="kubectl drain NODE --ignore-daemonsets --delete-emptydir-data",
+                    "Drain the node once the run has saved a checkpoint, and have the DIMM (or the instance) replaced",
+                    "kubectl drain NODE --ignore-daemonsets --delete-emptydir-data",
                 ),
             ),
             over="The instance was replaced, or the machine rebooted with a new DIMM: the count of corrupted bytes"
@@ -69,8 +54,6 @@ NODE = Subject(
             " (node_exporter: filesystem; kube-state-metrics)",
             expression="gpucluster:node:mount_errors > 0 or gpucluster:node:root_readonly == 1 or max by (node, pool)"
             ' (gpucluster:node:condition_bad{condition="StorageReady"}) == 1',
-            limits={},
-            span="0s",
             severity="critical",
             isolates=True,
             domains=("system",),
@@ -86,15 +69,14 @@ NODE = Subject(
             ),
             actions=(
                 Action(
-                    say="List the network mounts, and the processes that wait for one (state D)",
-                    command="kubectl debug node/NODE -it --image=busybox --profile=sysadmin -- chroot /host sh -c"
-                    " 'mount -t lustre,nfs,nfs4,ceph; ps -eo state,pid,comm | grep ^D'",
+                    "List the network mounts, and the processes that wait for one (state D)",
+                    f"{ON_HOST} sh -c 'mount -t lustre,nfs,nfs4,ceph; ps -eo state,pid,comm | grep ^D'",
                 ),
                 Action(
-                    say="See whether other nodes are affected too: if so, it is the storage",
+                    "See whether other nodes are affected too: if so, it is the storage",
                     query="gpucluster:node:mount_errors > 0 or gpucluster:node:root_readonly == 1",
                 ),
-                Action(say="If it is only this node, cordon and reboot it", command="kubectl cordon NODE"),
+                Action("If it is only this node, cordon and reboot it", "kubectl cordon NODE"),
             ),
             over="statfs of every mount answers again; the alert ends with the next evaluation.",
             link="https://docs.aws.amazon.com/fsx/latest/LustreGuide/troubleshooting.html",
@@ -110,8 +92,6 @@ NODE = Subject(
             expression="count by (node, pool) (gpucluster:node:ethernet_up == 0 and"
             " max_over_time(gpucluster:node:ethernet_up[1d]) == 1) or max by (node, pool)"
             ' (gpucluster:node:condition_bad{condition="NetworkingReady"}) == 1',
-            limits={},
-            span="0s",
             severity="warning",
             domains=("hardware",),
             owner="hardware",
@@ -124,11 +104,11 @@ NODE = Subject(
                 "a failing NIC",
             ),
             actions=(
-                _on_host("See which interface has no carrier", "ip -brief link"),
+                Action("See which interface has no carrier", f"{ON_HOST} ip -brief link"),
                 _CONDITIONS,
                 Action(
-                    say="On AWS, are all network interfaces of the instance attached?",
-                    command="aws ec2 describe-instances --filters Name=private-dns-name,Values=NODE --query"
+                    "On AWS, are all network interfaces of the instance attached?",
+                    "aws ec2 describe-instances --filters Name=private-dns-name,Values=NODE --query"
                     " 'Reservations[].Instances[].NetworkInterfaces[].[Attachment.DeviceIndex,Attachment.Status]'",
                 ),
             ),
@@ -152,7 +132,6 @@ NODE = Subject(
                     " are those of the EKS node monitoring agent",
                 )
             },
-            span="0s",
             severity="critical",
             isolates=True,
             domains=("user", "system", "hardware"),
@@ -168,8 +147,13 @@ NODE = Subject(
             ),
             actions=(
                 _CONDITIONS,
-                _on_host("See which units have failed, and why", "sh -c 'systemctl --failed; journalctl -p err -n 50'"),
-                _on_host("Restart the container runtime, which fails most often", "systemctl restart containerd"),
+                Action(
+                    "See which units have failed, and why",
+                    f"{ON_HOST} sh -c 'systemctl --failed; journalctl -p err -n 50'",
+                ),
+                Action(
+                    "Restart the container runtime, which fails most often", f"{ON_HOST} systemctl restart containerd"
+                ),
             ),
             over="The unit runs and the condition is true again.",
             link="https://kubernetes.io/docs/reference/node/node-status/#condition",
@@ -185,11 +169,7 @@ NODE = Subject(
             signal="Condition Ready unknown (kube-state-metrics)",
             expression="gpucluster:node:unreachable == 1 unless on (pool) count by (pool) (gpucluster:node:unreachable"
             " == 1 and on (node) max_over_time(gpucluster:node:ready[15m]) == 1) >= $together",
-            limits={
-                "together": Threshold(
-                    value=2, unit="nodes within 15 minutes", source="the threshold of nodes-lost-together"
-                )
-            },
+            limits={"together": Threshold(2, "nodes within 15 minutes", "the threshold of nodes-lost-together")},
             span="1m",
             severity="critical",
             domains=("system", "hardware"),
@@ -201,15 +181,15 @@ NODE = Subject(
             actions=(
                 _CONDITIONS,
                 Action(
-                    say="Does the machine run? On AWS, as below; on premises, `make power STACK=NAME NODE=NODE"
+                    "Does the machine run? On AWS, as below; on premises, `make power STACK=NAME NODE=NODE"
                     " WHAT=status`",
-                    command="aws ec2 describe-instance-status --include-all-instances --filters"
+                    "aws ec2 describe-instance-status --include-all-instances --filters"
                     " Name=instance-status.status,Values=impaired",
                 ),
                 Action(
-                    say="Its pods may still be running although Kubernetes shows them as Terminating: have the"
+                    "Its pods may still be running although Kubernetes shows them as Terminating: have the"
                     " machine rebooted or replaced first, then check that they started elsewhere",
-                    command="kubectl get pods -A -o wide --field-selector spec.nodeName=NODE",
+                    "kubectl get pods -A -o wide --field-selector spec.nodeName=NODE",
                 ),
             ),
             over="The node reports again, or was deleted.",
@@ -223,9 +203,7 @@ NODE = Subject(
             signal="Free share of each local file system (node_exporter: filesystem)",
             expression="gpucluster:node:filesystem_free_ratio < $free",
             limits={
-                "free": Threshold(
-                    value=0.1, unit="of the file system free", source="alert rules of SageMaker HyperPod: disk > 90 %"
-                )
+                "free": Threshold(0.1, "of the file system free", "alert rules of SageMaker HyperPod: disk > 90 %")
             },
             span="5m",
             severity="warning",
@@ -237,8 +215,8 @@ NODE = Subject(
             " that way restarts from its last checkpoint.",
             causes=("images and logs", "a run that writes to the container's own file system", "core dumps"),
             actions=(
-                _on_host("See what uses the space", "du -xh --max-depth=2 MOUNTPOINT"),
-                _on_host("Remove unused images", "crictl rmi --prune"),
+                Action("See what uses the space", f"{ON_HOST} du -xh --max-depth=2 MOUNTPOINT"),
+                Action("Remove unused images", f"{ON_HOST} crictl rmi --prune"),
                 _CORDON,
             ),
             over="More than the limit is free again.",

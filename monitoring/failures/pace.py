@@ -16,10 +16,9 @@ PACE = Subject(
             expression="(gpucluster:run:gpu_utilisation_ratio < $busy)" + IN_POOL,
             limits={
                 "busy": Threshold(
-                    value=0.5,
-                    unit="of the time",
-                    source="002:L203 gives 20 % for a starved GPU and 95 % for a fed one; the middle is nearer to"
-                    " starved",
+                    0.5,
+                    "of the time",
+                    "002:L203 gives 20 % for a starved GPU and 95 % for a fed one; the middle is nearer to starved",
                 )
             },
             span="10m",
@@ -37,14 +36,14 @@ PACE = Subject(
             ),
             actions=(
                 Action(
-                    say="See whether the loaders or the reads are the bottleneck",
-                    command="kubectl exec -n training RUN-master-0 -- top -b -n 1",
+                    "See whether the loaders or the reads are the bottleneck",
+                    "kubectl exec -n training RUN-master-0 -- top -b -n 1",
                 ),
                 Action(
-                    say="See how much the node waits for I/O",
+                    "See how much the node waits for I/O",
                     query='rate(node_pressure_io_waiting_seconds_total{node="NODE"}[5m])',
                 ),
-                Action(say="Compare its read rate with what the plan says it needs", command="make plan STACK=NAME"),
+                Action("Compare its read rate with what the plan says it needs", "make plan STACK=NAME"),
             ),
             over="The GPUs are busier than the limit again.",
             link="https://pytorch.org/docs/stable/data.html#multi-process-data-loading",
@@ -61,14 +60,12 @@ PACE = Subject(
             + IN_POOL,
             limits={
                 "pace": Threshold(
-                    value=0.9,
-                    unit="of its pace",
-                    source="requirement H14: throttling costs 10 to 30 %, so a tenth is where a fault begins to show",
+                    0.9,
+                    "of its pace",
+                    "requirement H14: throttling costs 10 to 30 %, so a tenth is where a fault begins to show",
                 ),
-                "quantile": Threshold(
-                    value=0.9, unit="of its rates", source="leaves out peaks: a counter that catches up after a pause"
-                ),
-                "busy": Threshold(value=0.5, unit="of the time", source="the threshold of run-starved"),
+                "quantile": Threshold(0.9, "of its rates", "leaves out peaks: a counter that catches up after a pause"),
+                "busy": Threshold(0.5, "of the time", "the threshold of run-starved"),
             },
             span="10m",
             severity="warning",
@@ -87,11 +84,11 @@ PACE = Subject(
             actions=(
                 EVERY_NODE,
                 Action(
-                    say="Look for a link that carries less traffic than the others",
+                    "Look for a link that carries less traffic than the others",
                     query="bottomk(5, sum by (node, device) (gpucluster:fabric:transmitted_bytes_per_second))",
                 ),
                 Action(
-                    say="Compare with the plan's tokens per second",
+                    "Compare with the plan's tokens per second",
                     query="gpucluster:run:tokens_per_second / on (run) gpucluster:run:expected_tokens_per_second",
                 ),
             ),

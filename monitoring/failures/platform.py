@@ -13,7 +13,6 @@ PLATFORM = Subject(
             title="A gang was admitted, but its pods do not start",
             signal="PodGroups that are Inqueue, by queue (Volcano's controller)",
             expression="gpucluster:queue:gangs_inqueue > 0",
-            limits={},
             span="15m",
             severity="warning",
             domains=("user", "system"),
@@ -30,17 +29,11 @@ PLATFORM = Subject(
                 "a node selector that no node matches",
             ),
             actions=(
+                Action("Read the reason in the conditions of the PodGroup", "kubectl describe podgroups -n training"),
+                Action("Read the events of one of its pods", "kubectl describe pod -n training RUN-master-0"),
                 Action(
-                    say="Read the reason in the conditions of the PodGroup",
-                    command="kubectl describe podgroups -n training",
-                ),
-                Action(
-                    say="Read the events of one of its pods",
-                    command="kubectl describe pod -n training RUN-master-0",
-                ),
-                Action(
-                    say="Compare capacity and requests of the pool's nodes, and see which are cordoned or tainted",
-                    command="kubectl describe nodes -l gpucluster/pool=POOL | grep -E"
+                    "Compare capacity and requests of the pool's nodes, and see which are cordoned or tainted",
+                    "kubectl describe nodes -l gpucluster/pool=POOL | grep -E"
                     " '^(Name|Taints|Unschedulable):|nvidia.com/gpu'",
                 ),
             ),
@@ -53,7 +46,6 @@ PLATFORM = Subject(
             title="Gangs have been pending for long",
             signal="PodGroups that are Pending, by queue (Volcano's controller)",
             expression="gpucluster:queue:gangs_pending > 0",
-            limits={},
             span="1h",
             severity="info",
             domains=("user",),
@@ -68,12 +60,12 @@ PLATFORM = Subject(
                 "a run that nobody needs any more and still holds its GPUs",
             ),
             actions=(
-                Action(say="See each queue's share and usage", command="kubectl get queues -o wide"),
+                Action("See each queue's share and usage", "kubectl get queues -o wide"),
                 Action(
-                    say="See which gangs are pending, and which were preempted",
-                    command="kubectl get podgroups -A; kubectl get events -A --field-selector reason=Evict",
+                    "See which gangs are pending, and which were preempted",
+                    "kubectl get podgroups -A; kubectl get events -A --field-selector reason=Evict",
                 ),
-                Action(say="Delete a run that nobody needs", command="kubectl delete pytorchjob -n training RUN"),
+                Action("Delete a run that nobody needs", "kubectl delete pytorchjob -n training RUN"),
             ),
             over="The gang was admitted to its queue.",
             link="https://volcano.sh/en/docs/queue/",
@@ -85,7 +77,6 @@ PLATFORM = Subject(
             title="A platform component is short of pods",
             signal="Missing pods of Deployments and DaemonSets in system namespaces (kube-state-metrics)",
             expression="gpucluster:operator:pods_missing > 0",
-            limits={},
             span="10m",
             severity="warning",
             domains=("system",),
@@ -102,14 +93,11 @@ PLATFORM = Subject(
             ),
             actions=(
                 Action(
-                    say="See which pods are missing, and why",
-                    command="kubectl get pods -n NAMESPACE -o wide; kubectl get events -n NAMESPACE"
-                    " --sort-by=.lastTimestamp",
+                    "See which pods are missing, and why",
+                    "kubectl get pods -n NAMESPACE -o wide; kubectl get events -n NAMESPACE --sort-by=.lastTimestamp",
                 ),
-                Action(
-                    say="Read its log from before it was restarted", command="kubectl logs -n NAMESPACE POD --previous"
-                ),
-                Action(say="Restore the release to what the stack file says", command="pulumi up --refresh"),
+                Action("Read its log from before it was restarted", "kubectl logs -n NAMESPACE POD --previous"),
+                Action("Restore the release to what the stack file says", "pulumi up --refresh"),
             ),
             over="Every pod of the workload is ready.",
             link="https://kubernetes.io/docs/tasks/debug/debug-application/debug-pods/",
@@ -122,10 +110,9 @@ PLATFORM = Subject(
             expression="gpucluster:certificate:overdue_seconds > $seconds",
             limits={
                 "seconds": Threshold(
-                    value=3600,
-                    unit="seconds after the time to renew it",
-                    source="cert-manager renews at two thirds of the lifetime; its first retry after a failure waits"
-                    " one hour",
+                    3600,
+                    "seconds after the time to renew it",
+                    "cert-manager renews at two thirds of the lifetime; its first retry after a failure waits one hour",
                 )
             },
             span="1m",
@@ -142,16 +129,12 @@ PLATFORM = Subject(
             ),
             actions=(
                 Action(
-                    say="Follow the chain from the certificate to the failed challenge",
-                    command="kubectl describe certificate,certificaterequest,order,challenge -n NAMESPACE",
+                    "Follow the chain from the certificate to the failed challenge",
+                    "kubectl describe certificate,certificaterequest,order,challenge -n NAMESPACE",
                 ),
+                Action("Read cert-manager's log", "kubectl logs -n cert-manager deploy/cert-manager --tail=100"),
                 Action(
-                    say="Read cert-manager's log",
-                    command="kubectl logs -n cert-manager deploy/cert-manager --tail=100",
-                ),
-                Action(
-                    say="Renew it once the cause is gone (cmctl is cert-manager's CLI)",
-                    command="cmctl renew -n NAMESPACE NAME",
+                    "Renew it once the cause is gone (cmctl is cert-manager's CLI)", "cmctl renew -n NAMESPACE NAME"
                 ),
             ),
             over="The certificate was renewed.",
@@ -163,7 +146,6 @@ PLATFORM = Subject(
             title="Prometheus cannot scrape a target",
             signal="Targets whose last scrape failed (Prometheus)",
             expression="gpucluster:target:down > 0",
-            limits={},
             span="10m",
             severity="warning",
             domains=("system",),
@@ -179,15 +161,15 @@ PLATFORM = Subject(
             ),
             actions=(
                 Action(
-                    say="Read the scrape error in Prometheus",
-                    command="kubectl port-forward -n monitoring svc/kube-prometheus-stack-prometheus 9090 # then"
+                    "Read the scrape error in Prometheus",
+                    "kubectl port-forward -n monitoring svc/kube-prometheus-stack-prometheus 9090 # then"
                     " http://localhost:9090/targets",
                 ),
                 Action(
-                    say="See which of the exporter's pods are not running, and on which nodes",
-                    command="kubectl get pods -n NAMESPACE -o wide",
+                    "See which of the exporter's pods are not running, and on which nodes",
+                    "kubectl get pods -n NAMESPACE -o wide",
                 ),
-                Action(say="Read its log", command="kubectl logs -n NAMESPACE POD --tail=50"),
+                Action("Read its log", "kubectl logs -n NAMESPACE POD --tail=50"),
             ),
             over="The next scrape succeeds.",
             link="https://prometheus.io/docs/concepts/jobs_instances/",
@@ -200,7 +182,6 @@ PLATFORM = Subject(
             signal="Nodes that offer GPUs but have no temperature metric (kube-state-metrics, dcgm-exporter)",
             expression="gpucluster:node:gpus_allocatable > 0 and on (node) gpucluster:node:ready == 1 unless on (node)"
             " gpucluster:gpu:temperature_celsius",
-            limits={},
             span="10m",
             severity="warning",
             domains=("system",),
@@ -215,14 +196,11 @@ PLATFORM = Subject(
             ),
             actions=(
                 Action(
-                    say="Find the exporter's pod of the node",
-                    command="kubectl get pods -n gpu-operator -l app=nvidia-dcgm-exporter -o wide",
+                    "Find the exporter's pod of the node",
+                    "kubectl get pods -n gpu-operator -l app=nvidia-dcgm-exporter -o wide",
                 ),
-                Action(
-                    say="Read its log",
-                    command="kubectl logs -n gpu-operator -l app=nvidia-dcgm-exporter --tail=50",
-                ),
-                Action(say="Is there a ServiceMonitor for it?", command="kubectl get servicemonitors -n gpu-operator"),
+                Action("Read its log", "kubectl logs -n gpu-operator -l app=nvidia-dcgm-exporter --tail=50"),
+                Action("Is there a ServiceMonitor for it?", "kubectl get servicemonitors -n gpu-operator"),
             ),
             over="Prometheus has the temperatures of the node's GPUs again.",
             link="https://docs.nvidia.com/datacenter/dcgm/latest/gpu-telemetry/dcgm-exporter.html",
@@ -236,9 +214,9 @@ PLATFORM = Subject(
             expression='gpucluster:volume:used_ratio{namespace="monitoring"} > $used',
             limits={
                 "used": Threshold(
-                    value=0.9,
-                    unit="of the volume",
-                    source="Prometheus' documentation: retention by size at 80 to 85 % of the disk, so that 90 % mean"
+                    0.9,
+                    "of the volume",
+                    "Prometheus' documentation: retention by size at 80 to 85 % of the disk, so that 90 % mean"
                     " that it does not hold",
                 )
             },
@@ -251,14 +229,10 @@ PLATFORM = Subject(
             causes=("more series than planned: a high-cardinality label", "a retention that the disk cannot hold"),
             actions=(
                 Action(
-                    say="Find the metrics with the most series",
-                    query="topk(10, count by (__name__) ({__name__=~'.+'}))",
+                    "Find the metrics with the most series", query="topk(10, count by (__name__) ({__name__=~'.+'}))"
                 ),
-                Action(say="Compare the number of series and the disk with the plan", command="make plan STACK=NAME"),
-                Action(
-                    say="Enlarge the disk or shorten the retention in the stack file",
-                    command="make preview STACK=NAME",
-                ),
+                Action("Compare the number of series and the disk with the plan", "make plan STACK=NAME"),
+                Action("Enlarge the disk or shorten the retention in the stack file", "make preview STACK=NAME"),
             ),
             over="Usage is below the limit again.",
             link="https://prometheus.io/docs/prometheus/latest/storage/",

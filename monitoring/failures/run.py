@@ -1,14 +1,14 @@
 """Training runs: out of memory, failed, hanging, without a recent checkpoint."""
 
-from monitoring.failure import Action, Failure, Subject
+from monitoring.failure import ON_HOST, Action, Failure, Subject
 from monitoring.thresholds import Threshold
 
 _LOGS = Action(
-    say="Read the last lines of the first rank that failed (its message is in the pod's status as well)",
-    command="kubectl logs -n training POD --previous --tail=100",
+    "Read the last lines of the first rank that failed (its message is in the pod's status as well)",
+    "kubectl logs -n training POD --previous --tail=100",
 )
 EVERY_NODE = Action(
-    say="Is one of its nodes at fault? Compare its GPUs in Prometheus",
+    "Is one of its nodes at fault? Compare its GPUs in Prometheus",
     query='max by (node, gpu) (gpucluster:gpu:sm_clock_megahertz) and on (node, gpu) gpucluster:gpu:run{run="RUN"}',
 )
 IN_POOL = " * on (run) group_left (pool) (gpucluster:run:expected_nodes / gpucluster:run:expected_nodes)"
@@ -24,8 +24,6 @@ RUN = Subject(
             title="A container was OOM-killed",
             signal="Containers that ended as OOMKilled (kube-state-metrics)",
             expression='gpucluster:pod:oom_killed{namespace=~"training|inference"} > 0',
-            limits={},
-            span="0s",
             severity="warning",
             domains=("user",),
             owner="run",
@@ -39,15 +37,15 @@ RUN = Subject(
                 "a memory leak: usage that grows with every step",
             ),
             actions=(
-                Action(say="See limit, last state and restarts", command="kubectl describe pod -n NAMESPACE POD"),
+                Action("See limit, last state and restarts", "kubectl describe pod -n NAMESPACE POD"),
                 Action(
-                    say="See how its memory grew",
+                    "See how its memory grew",
                     query='container_memory_working_set_bytes{namespace="NAMESPACE",pod="POD"}',
                 ),
                 Action(
-                    say="Use fewer workers or less prefetching in the script, or raise `shmGib` in the stack file if"
+                    "Use fewer workers or less prefetching in the script, or raise `shmGib` in the stack file if"
                     " /dev/shm is full; the plan says how much memory a node has",
-                    command="make plan STACK=NAME",
+                    "make plan STACK=NAME",
                 ),
             ),
             over="The container has run for 5 minutes, or the pod is gone.",
@@ -65,8 +63,6 @@ RUN = Subject(
             signal="Containers of runs that ended with Error and stay so, or restarted in the last 5 minutes"
             " (kube-state-metrics)",
             expression="(gpucluster:run:failed_pods unless on (run) gpucluster:run:oom_killed > 0)" + IN_POOL,
-            limits={},
-            span="0s",
             severity="warning",
             domains=("user", "system", "hardware"),
             owner="run",
@@ -82,8 +78,8 @@ RUN = Subject(
             actions=(
                 _LOGS,
                 Action(
-                    say="Find the rank that fell silent first",
-                    command="kubectl logs -n training -l gpucluster/run=RUN --all-containers --timestamps --tail=20",
+                    "Find the rank that fell silent first",
+                    "kubectl logs -n training -l gpucluster/run=RUN --all-containers --timestamps --tail=20",
                 ),
                 EVERY_NODE,
             ),
@@ -106,14 +102,14 @@ RUN = Subject(
             " < $active)" + IN_POOL,
             limits={
                 "busy": Threshold(
-                    value=0.95,
-                    unit="of the time",
-                    source="DCGM: utilisation counts any kernel, and NCCL's kernels spin while they wait (DC11)",
+                    0.95,
+                    "of the time",
+                    "DCGM: utilisation counts any kernel, and NCCL's kernels spin while they wait (DC11)",
                 ),
                 "active": Threshold(
-                    value=0.01,
-                    unit="of the cycles",
-                    source="DCGM profiling metrics: matrix work keeps the tensor pipe at tens of percent; a waiting"
+                    0.01,
+                    "of the cycles",
+                    "DCGM profiling metrics: matrix work keeps the tensor pipe at tens of percent; a waiting"
                     " kernel has none",
                 ),
             },
@@ -132,15 +128,15 @@ RUN = Subject(
             ),
             actions=(
                 Action(
-                    say="See where each rank is stuck: with py-spy if the image has it, otherwise by the last log"
+                    "See where each rank is stuck: with py-spy if the image has it, otherwise by the last log"
                     " lines of each rank",
-                    command="kubectl exec -n training RUN-master-0 -- sh -c 'for each in $(pgrep -f train); do"
+                    "kubectl exec -n training RUN-master-0 -- sh -c 'for each in $(pgrep -f train); do"
                     " py-spy dump --pid $each; done' || kubectl logs -n training -l gpucluster/run=RUN"
                     " --prefix --timestamps --tail=5",
                 ),
                 EVERY_NODE,
                 Action(
-                    say="Check the fabric of its nodes",
+                    "Check the fabric of its nodes",
                     query="gpucluster:fabric:links_missing > 0 or sum by (node) (gpucluster:fabric:drops_per_second) >"
                     " 0",
                 ),
@@ -164,9 +160,9 @@ RUN = Subject(
             " gpucluster:run:expected_checkpoint_seconds",
             limits={
                 "intervals": Threshold(
-                    value=2,
-                    unit="intervals of the plan",
-                    source="the age is one interval just before each save; two say that one is missing",
+                    2,
+                    "intervals of the plan",
+                    "the age is one interval just before each save; two say that one is missing",
                 )
             },
             span="1m",
@@ -182,13 +178,13 @@ RUN = Subject(
             ),
             actions=(
                 Action(
-                    say="See what the run logs about its checkpoints",
-                    command="kubectl logs -n training RUN-master-0 --tail=500 | grep -i checkpoint",
+                    "See what the run logs about its checkpoints",
+                    "kubectl logs -n training RUN-master-0 --tail=500 | grep -i checkpoint",
                 ),
-                Action(say="Is there space left?", query="gpucluster:shared_files:used_ratio"),
+                Action("Is there space left?", query="gpucluster:shared_files:used_ratio"),
                 Action(
-                    say="List the checkpoints; one without SHA256SUMS is incomplete",
-                    command="kubectl exec -n training RUN-master-0 -- ls -lt /checkpoints",
+                    "List the checkpoints; one without SHA256SUMS is incomplete",
+                    "kubectl exec -n training RUN-master-0 -- ls -lt /checkpoints",
                 ),
             ),
             over="A newer checkpoint is complete.",
@@ -202,9 +198,9 @@ RUN = Subject(
             expression="gpucluster:gpu:idle_memory_bytes > $bytes",
             limits={
                 "bytes": Threshold(
-                    value=536_870_912,
-                    unit="bytes",
-                    source="Meta's gcm warns at 15 MiB; 512 MiB leave room for a CUDA context that a monitor or the"
+                    536_870_912,
+                    "bytes",
+                    "Meta's gcm warns at 15 MiB; 512 MiB leave room for a CUDA context that a monitor or the"
                     " fabric manager holds",
                 )
             },
@@ -223,15 +219,14 @@ RUN = Subject(
             ),
             actions=(
                 Action(
-                    say="Find the process",
-                    command="kubectl debug node/NODE -it --image=busybox --profile=sysadmin -- chroot /host nvidia-smi"
-                    " --query-compute-apps=pid,name,used_memory --format=csv",
+                    "Find the process",
+                    f"{ON_HOST} nvidia-smi --query-compute-apps=pid,name,used_memory --format=csv",
                 ),
-                Action(say="Keep gangs off the node", command="kubectl cordon NODE"),
+                Action("Keep gangs off the node", "kubectl cordon NODE"),
                 Action(
-                    say="Kill the process; if it cannot be killed, drain and reboot the node (on machines with"
+                    "Kill the process; if it cannot be killed, drain and reboot the node (on machines with"
                     " NVSwitch all GPUs are reset together, with fabric manager stopped)",
-                    command="kubectl drain NODE --ignore-daemonsets --delete-emptydir-data",
+                    "kubectl drain NODE --ignore-daemonsets --delete-emptydir-data",
                 ),
             ),
             over="The memory is free again.",

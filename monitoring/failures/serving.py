@@ -4,13 +4,10 @@ from monitoring.failure import Action, Failure, Subject
 from monitoring.thresholds import Threshold
 
 _PODS = Action(
-    say="See which replicas run, and their recent events",
-    command="kubectl describe pods -n inference -l app.kubernetes.io/instance=SERVICE",
+    "See which replicas run, and their recent events",
+    "kubectl describe pods -n inference -l app.kubernetes.io/instance=SERVICE",
 )
-_LOGS = Action(
-    say="Read vLLM's log",
-    command="kubectl logs -n inference -l app.kubernetes.io/instance=SERVICE -c vllm --tail=100",
-)
+_LOGS = Action("Read vLLM's log", "kubectl logs -n inference -l app.kubernetes.io/instance=SERVICE -c vllm --tail=100")
 _BURN = "Google, SRE Workbook, chapter 5: a burn rate of 14.4 against an SLO of 99.9 %, over both 1 hour and 5 minutes"
 
 SERVING = Subject(
@@ -24,8 +21,7 @@ SERVING = Subject(
             signal="Share of requests to /v1 answered with 5xx (vLLM's HTTP metrics)",
             expression='gpucluster:serving:error_ratio{window="5m"} > $ratio and on (namespace, service)'
             ' gpucluster:serving:error_ratio{window="1h"} > $ratio',
-            limits={"ratio": Threshold(value=0.0144, unit="of the requests", source=_BURN)},
-            span="0s",
+            limits={"ratio": Threshold(0.0144, "of the requests", _BURN)},
             severity="critical",
             domains=("user", "system", "hardware"),
             owner="service",
@@ -41,8 +37,8 @@ SERVING = Subject(
                 _PODS,
                 _LOGS,
                 Action(
-                    say="Delete the faulty replica; the others, if there are any, take its requests",
-                    command="kubectl delete pod -n inference POD",
+                    "Delete the faulty replica; the others, if there are any, take its requests",
+                    "kubectl delete pod -n inference POD",
                 ),
             ),
             over="The error ratio is below the limit for 5 minutes.",
@@ -60,9 +56,7 @@ SERVING = Subject(
             " gpucluster:serving:replicas_ready >= on (namespace, service) gpucluster:serving:replicas_most)",
             limits={
                 "seconds": Threshold(
-                    value=2,
-                    unit="seconds",
-                    source="MLPerf Inference, Llama 2 70B, server scenario: 2,000 ms until the first token",
+                    2, "seconds", "MLPerf Inference, Llama 2 70B, server scenario: 2,000 ms until the first token"
                 )
             },
             span="5m",
@@ -80,18 +74,18 @@ SERVING = Subject(
             ),
             actions=(
                 Action(
-                    say="Is it the queue or the prompts? Near the time to the first token it is the queue: more"
+                    "Is it the queue or the prompts? Near the time to the first token it is the queue: more"
                     " replicas. Far below it is the prompts: shorter ones, or prefixes that requests share",
                     query='gpucluster:serving:queue_seconds{quantile="0.95",service="SERVICE"}',
                 ),
                 Action(
-                    say="Is the cache full? Then requests are preempted and computed again: a lower maxNumSeqs, or"
+                    "Is the cache full? Then requests are preempted and computed again: a lower maxNumSeqs, or"
                     " another replica",
                     query='gpucluster:serving:kv_cache_usage_ratio{service="SERVICE"}',
                 ),
                 Action(
-                    say="See what the autoscaler wants, and what keeps it from scaling",
-                    command="kubectl describe hpa -n inference SERVICE",
+                    "See what the autoscaler wants, and what keeps it from scaling",
+                    "kubectl describe hpa -n inference SERVICE",
                 ),
             ),
             over="It is below the limit again.",
@@ -106,7 +100,6 @@ SERVING = Subject(
             signal="Waiting requests (vLLM) while maxReplicas replicas are ready (kube-state-metrics)",
             expression="gpucluster:serving:requests_waiting > 0 and on (namespace, service)"
             " gpucluster:serving:replicas_ready >= on (namespace, service) gpucluster:serving:replicas_most",
-            limits={},
             span="10m",
             severity="warning",
             domains=("user",),
@@ -121,12 +114,12 @@ SERVING = Subject(
             ),
             actions=(
                 Action(
-                    say="See the request rate of each replica",
+                    "See the request rate of each replica",
                     query='sum by (pod) (rate(vllm:request_success_total{service="SERVICE"}[5m]))',
                 ),
                 Action(
-                    say="Does the pool fit another replica? Raise maxReplicas in the stack file and read the findings",
-                    command="make plan STACK=NAME",
+                    "Does the pool fit another replica? Raise maxReplicas in the stack file and read the findings",
+                    "make plan STACK=NAME",
                 ),
                 _PODS,
             ),
@@ -141,7 +134,6 @@ SERVING = Subject(
             signal="Ready replicas of its Deployment (kube-state-metrics)",
             expression="gpucluster:serving:replicas_ready == 0 and on (namespace, service)"
             " gpucluster:serving:replicas_most > 0",
-            limits={},
             span="5m",
             severity="critical",
             domains=("user", "system", "hardware"),
@@ -157,9 +149,8 @@ SERVING = Subject(
                 _PODS,
                 _LOGS,
                 Action(
-                    say="Roll back, then correct the stack file: the next `pulumi up` would deploy the bad version"
-                    " again",
-                    command="kubectl rollout undo deployment -n inference SERVICE",
+                    "Roll back, then correct the stack file: the next `pulumi up` would deploy the bad version again",
+                    "kubectl rollout undo deployment -n inference SERVICE",
                 ),
             ),
             over="One replica is ready.",
@@ -173,7 +164,6 @@ SERVING = Subject(
             title="An autoscaler cannot read its metric",
             signal="Condition ScalingActive false of a HorizontalPodAutoscaler (kube-state-metrics)",
             expression="gpucluster:autoscaler:without_metric == 1",
-            limits={},
             span="1m",
             severity="critical",
             domains=("system",),
@@ -188,12 +178,11 @@ SERVING = Subject(
                 "the metric was renamed in a new vLLM",
             ),
             actions=(
-                Action(say="Read the autoscaler's conditions", command="kubectl describe hpa -n NAMESPACE NAME"),
+                Action("Read the autoscaler's conditions", "kubectl describe hpa -n NAMESPACE NAME"),
                 Action(
-                    say="List the metrics that the adapter serves",
-                    command="kubectl get --raw /apis/custom.metrics.k8s.io/v1beta1",
+                    "List the metrics that the adapter serves", "kubectl get --raw /apis/custom.metrics.k8s.io/v1beta1"
                 ),
-                Action(say="Is the service scraped?", query='up{namespace="inference"}'),
+                Action("Is the service scraped?", query='up{namespace="inference"}'),
             ),
             over="The condition ScalingActive is true again.",
             link="https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/",

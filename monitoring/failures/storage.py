@@ -1,6 +1,6 @@
 """Volumes, the shared file system, Ceph."""
 
-from monitoring.failure import Action, Failure, Subject
+from monitoring.failure import ON_HOST, Action, Failure, Subject
 from monitoring.thresholds import Threshold
 
 STORAGE = Subject(
@@ -14,11 +14,7 @@ STORAGE = Subject(
             signal="Free share of the nodes' Lustre mounts (node_exporter: filesystem), since the FSx CSI driver"
             " reports no volume statistics",
             expression="gpucluster:shared_files:used_ratio > $used",
-            limits={
-                "used": Threshold(
-                    value=0.8, unit="of the file system", source="alert rules of SageMaker HyperPod: FSx > 80 %"
-                )
-            },
+            limits={"used": Threshold(0.8, "of the file system", "alert rules of SageMaker HyperPod: FSx > 80 %")},
             span="5m",
             severity="critical",
             domains=("user",),
@@ -33,21 +29,21 @@ STORAGE = Subject(
             ),
             actions=(
                 Action(
-                    say="See which OSTs are full, on a node that mounts them (`lfs getstripe FILE` there shows the"
+                    "See which OSTs are full, on a node that mounts them (`lfs getstripe FILE` there shows the"
                     " OSTs of a file; an OST's own counters, obdfilter.*.stats, only its server knows, and tells with"
                     " monitoring.fileSystem)",
-                    command="kubectl debug node/NODE -it --image=busybox --profile=sysadmin -- chroot /host lfs df -h",
+                    f"{ON_HOST} lfs df -h",
                 ),
                 Action(
-                    say="See how much space each run's checkpoints use",
-                    command="for each in $(kubectl get pods -n training -l training.kubeflow.org/replica-index=0"
+                    "See how much space each run's checkpoints use",
+                    "for each in $(kubectl get pods -n training -l training.kubeflow.org/replica-index=0"
                     " -o name); do echo $each; kubectl exec -n training $each -- du -sh /checkpoints;"
                     " done",
                 ),
                 Action(
-                    say="Delete checkpoints that are also in the bucket, or raise the capacity in the stack file and"
+                    "Delete checkpoints that are also in the bucket, or raise the capacity in the stack file and"
                     " preview the change",
-                    command="make plan STACK=NAME && pulumi preview --stack NAME",
+                    "make plan STACK=NAME && pulumi preview --stack NAME",
                 ),
             ),
             over="Usage is below the limit again.",
@@ -62,9 +58,9 @@ STORAGE = Subject(
             expression="gpucluster:shared_files:rate_ratio > $part",
             limits={
                 "part": Threshold(
-                    value=0.9,
-                    unit="of the planned rate",
-                    source="assumed: FSx gives a file system its baseline and no more, so that what comes beyond waits"
+                    0.9,
+                    "of the planned rate",
+                    "assumed: FSx gives a file system its baseline and no more, so that what comes beyond waits"
                     " (FSx for Lustre user guide, performance); on-premises servers carry what the plan counts",
                 )
             },
@@ -82,18 +78,15 @@ STORAGE = Subject(
                 "a copy into or out of the file system",
             ),
             actions=(
+                Action("See whether they read or write", query="gpucluster:shared_files:bytes_per_second"),
                 Action(
-                    say="See whether they read or write",
-                    query="gpucluster:shared_files:bytes_per_second",
-                ),
-                Action(
-                    say="See which nodes move most",
+                    "See which nodes move most",
                     query="topk(10, sum by (node) (rate(node_network_receive_bytes_total[5m])))",
                 ),
                 Action(
-                    say="Stage the data on the nodes (data.staging of a run), or raise the file system's rate in the"
+                    "Stage the data on the nodes (data.staging of a run), or raise the file system's rate in the"
                     " stack file and preview the change",
-                    command="make plan STACK=NAME && pulumi preview --stack NAME",
+                    "make plan STACK=NAME && pulumi preview --stack NAME",
                 ),
             ),
             over="The rate is below the limit again.",
@@ -106,11 +99,7 @@ STORAGE = Subject(
             title="A volume is filling up",
             signal="Used share of each claim (kubelet volume statistics)",
             expression='gpucluster:volume:used_ratio{namespace!="monitoring"} > $used',
-            limits={
-                "used": Threshold(
-                    value=0.9, unit="of the volume", source="alert rules of SageMaker HyperPod: disk > 90 %"
-                )
-            },
+            limits={"used": Threshold(0.9, "of the volume", "alert rules of SageMaker HyperPod: disk > 90 %")},
             span="5m",
             severity="warning",
             domains=("user",),
@@ -120,11 +109,11 @@ STORAGE = Subject(
             meaning="Once it is full, writes fail with `No space left on device`.",
             causes=("the volume is too small", "old data is not deleted"),
             actions=(
-                Action(say="See which pod uses the claim", command="kubectl describe pvc -n NAMESPACE CLAIM"),
-                Action(say="See what uses the space", command="kubectl exec -n NAMESPACE POD -- df -h"),
+                Action("See which pod uses the claim", "kubectl describe pvc -n NAMESPACE CLAIM"),
+                Action("See what uses the space", "kubectl exec -n NAMESPACE POD -- df -h"),
                 Action(
-                    say="Enlarge it in the stack file, and preview the change",
-                    command="make plan STACK=NAME && pulumi preview --stack NAME",
+                    "Enlarge it in the stack file, and preview the change",
+                    "make plan STACK=NAME && pulumi preview --stack NAME",
                 ),
             ),
             over="Usage is below the limit again.",
@@ -136,7 +125,6 @@ STORAGE = Subject(
             title="A database was not copied when it was due",
             signal="CronJobs of copies whose last start was followed by no success (kube-state-metrics)",
             expression="gpucluster:database:copies_due > 0",
-            limits={},
             span="1h",
             severity="warning",
             domains=("system",),
@@ -150,14 +138,14 @@ STORAGE = Subject(
                 "no node has room for the pod",
             ),
             actions=(
-                Action(say="See which try failed", command="kubectl get jobs,pods -n NAMESPACE"),
+                Action("See which try failed", "kubectl get jobs,pods -n NAMESPACE"),
                 Action(
-                    say="Read what the database's program said, and what the object store did",
-                    command="kubectl logs -n NAMESPACE POD --all-containers",
+                    "Read what the database's program said, and what the object store did",
+                    "kubectl logs -n NAMESPACE POD --all-containers",
                 ),
                 Action(
-                    say="Copy it now, when that is mended",
-                    command="kubectl create job -n NAMESPACE copy-now --from=cronjob/CRONJOB",
+                    "Copy it now, when that is mended",
+                    "kubectl create job -n NAMESPACE copy-now --from=cronjob/CRONJOB",
                 ),
             ),
             over="A copy has succeeded since.",
@@ -171,9 +159,9 @@ STORAGE = Subject(
             expression="gpucluster:ceph:operation_latency_seconds > $seconds",
             limits={
                 "seconds": Threshold(
-                    value=0.005,
-                    unit="seconds an operation",
-                    source="004:L79 (5 ms), for NVMe; as ST16 corrects it: of operations, over 5 minutes, and for 10",
+                    0.005,
+                    "seconds an operation",
+                    "004:L79 (5 ms), for NVMe; as ST16 corrects it: of operations, over 5 minutes, and for 10",
                 )
             },
             span="10m",
@@ -186,16 +174,13 @@ STORAGE = Subject(
             causes=("a failing disk", "recovery or scrubbing under load", "errors on its network"),
             actions=(
                 Action(
-                    say="Read Ceph's health report",
-                    command="kubectl exec -n rook-ceph deploy/rook-ceph-tools -- ceph health detail",
+                    "Read Ceph's health report",
+                    "kubectl exec -n rook-ceph deploy/rook-ceph-tools -- ceph health detail",
                 ),
+                Action("Find the slow disk", "kubectl exec -n rook-ceph deploy/rook-ceph-tools -- ceph osd perf"),
                 Action(
-                    say="Find the slow disk",
-                    command="kubectl exec -n rook-ceph deploy/rook-ceph-tools -- ceph osd perf",
-                ),
-                Action(
-                    say="Mark it out, and let Ceph rebuild its replicas elsewhere",
-                    command="kubectl exec -n rook-ceph deploy/rook-ceph-tools -- ceph osd out ID",
+                    "Mark it out, and let Ceph rebuild its replicas elsewhere",
+                    "kubectl exec -n rook-ceph deploy/rook-ceph-tools -- ceph osd out ID",
                 ),
             ),
             over="It is below the limit again.",

@@ -9,9 +9,9 @@ _PORT = ("node", "device", "port")
 
 def _of_port(what: str, expression: str, **constant: str) -> Recording:
     return Recording(
-        name=f"gpucluster:fabric:{what}",
-        expression=in_pool(f"max by ({', '.join(_PORT)}) ({expression})"),
-        labels=(*_PORT, "pool"),
+        f"gpucluster:fabric:{what}",
+        in_pool(f"max by ({', '.join(_PORT)}) ({expression})"),
+        (*_PORT, "pool"),
         constant=constant,
     )
 
@@ -31,14 +31,14 @@ FABRIC = Group(
         # A port that was never active is one without a cable. EFA's driver says ACTIVE without end: a card that is lost
         # leaves the system, and the node has fewer devices than it offered when the plugin started.
         Recording(
-            name="gpucluster:fabric:links_missing",
-            expression=in_pool(
+            "gpucluster:fabric:links_missing",
+            in_pool(
                 "(count by (node) (gpucluster:fabric:link_up == 0"
                 " and max_over_time(gpucluster:fabric:link_up[1d]) == 1))"
                 ' or (max by (node) (kube_node_status_capacity{resource="vpc_amazonaws_com_efa"})'
                 f" - on (node) ({_SEEN} or {_NONE_SEEN}) > 0)"
             ),
-            labels=("node", "pool"),
+            ("node", "pool"),
         ),
         _of_port(
             "received_bytes_per_second",

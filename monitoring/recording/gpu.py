@@ -8,20 +8,16 @@ _MIB = 1 << 20
 def _of_gpu(what: str, expression: str, *more: str) -> Recording:
     """The greatest by GPU: a GPU that two containers share, or MIG cuts, is reported once for each."""
     by = ", ".join(("node", "gpu", *more))
-    return Recording(
-        name=f"gpucluster:gpu:{what}",
-        expression=in_pool(f"max by ({by}) ({expression})"),
-        labels=("node", "gpu", "pool", *more),
-    )
+    return Recording(f"gpucluster:gpu:{what}", in_pool(f"max by ({by}) ({expression})"), ("node", "gpu", "pool", *more))
 
 
 def _kinds(what: str, label: str, fields: dict[str, str]) -> tuple[Recording, ...]:
     """One name for several fields, told apart by `label`."""
     return tuple(
         Recording(
-            name=f"gpucluster:gpu:{what}",
-            expression=in_pool(f"max by (node, gpu) ({field})"),
-            labels=("node", "gpu", "pool"),
+            f"gpucluster:gpu:{what}",
+            in_pool(f"max by (node, gpu) ({field})"),
+            ("node", "gpu", "pool"),
             constant={label: kind},
         )
         for kind, field in fields.items()
@@ -79,19 +75,19 @@ GPU = Group(
         _of_gpu("pcie_replays", "DCGM_FI_DEV_PCIE_REPLAY_COUNTER"),
         _of_gpu("pcie_width_ratio", "DCGM_FI_DEV_PCIE_LINK_WIDTH / DCGM_FI_DEV_PCIE_MAX_LINK_WIDTH"),
         Recording(
-            name="gpucluster:gpu:run",
-            expression=in_pool(
+            "gpucluster:gpu:run",
+            in_pool(
                 "max by (node, gpu, run) (0 * max by (node, gpu, namespace, pod)"
                 ' (label_replace(label_replace(DCGM_FI_DEV_GPU_TEMP{exported_pod!=""}, "pod", "$1", "exported_pod",'
                 ' "(.+)"), "namespace", "$1", "exported_namespace", "(.+)")) + on (namespace, pod) group_left (run)'
                 " gpucluster:pod:run)"
             ),
-            labels=("node", "gpu", "pool", "run"),
+            ("node", "gpu", "pool", "run"),
         ),
         Recording(
-            name="gpucluster:gpu:idle_memory_bytes",
-            expression=in_pool(f'max by (node, gpu) (DCGM_FI_DEV_FB_USED{{exported_pod=""}} * {_MIB})'),
-            labels=("node", "gpu", "pool"),
+            "gpucluster:gpu:idle_memory_bytes",
+            in_pool(f'max by (node, gpu) (DCGM_FI_DEV_FB_USED{{exported_pod=""}} * {_MIB})'),
+            ("node", "gpu", "pool"),
         ),
     ),
 )
@@ -101,25 +97,25 @@ TRENDS = Group(
     interval="1h",
     rules=(
         Recording(
-            name="gpucluster:gpu:temperature_drift_celsius",
-            expression="avg_over_time(gpucluster:gpu:temperature_celsius[1d]) -"
+            "gpucluster:gpu:temperature_drift_celsius",
+            "avg_over_time(gpucluster:gpu:temperature_celsius[1d]) -"
             " avg_over_time(gpucluster:gpu:temperature_celsius[1d] offset 1w)",
-            labels=("node", "gpu", "pool"),
+            ("node", "gpu", "pool"),
         ),
         Recording(
-            name="gpucluster:gpu:ecc_corrected_errors_per_day",
-            expression="increase(gpucluster:gpu:ecc_corrected_errors[1d])",
-            labels=("node", "gpu", "pool"),
+            "gpucluster:gpu:ecc_corrected_errors_per_day",
+            "increase(gpucluster:gpu:ecc_corrected_errors[1d])",
+            ("node", "gpu", "pool"),
         ),
         Recording(
-            name="gpucluster:pool:utilisation_ratio",
-            expression="avg by (pool) (avg_over_time(gpucluster:gpu:utilisation_ratio[1d]))",
-            labels=("pool",),
+            "gpucluster:pool:utilisation_ratio",
+            "avg by (pool) (avg_over_time(gpucluster:gpu:utilisation_ratio[1d]))",
+            ("pool",),
         ),
         Recording(
-            name="gpucluster:pool:energy_kilowatt_hours_per_day",
-            expression="sum by (pool) (increase(gpucluster:gpu:energy_joules[1d])) / 3.6e6",
-            labels=("pool",),
+            "gpucluster:pool:energy_kilowatt_hours_per_day",
+            "sum by (pool) (increase(gpucluster:gpu:energy_joules[1d])) / 3.6e6",
+            ("pool",),
         ),
     ),
 )

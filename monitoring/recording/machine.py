@@ -4,7 +4,7 @@ from monitoring.rule import Group, Recording, in_pool
 
 
 def _of_machine(what: str, expression: str, *more: str) -> Recording:
-    return Recording(name=f"gpucluster:machine:{what}", expression=in_pool(expression), labels=("node", "pool", *more))
+    return Recording(f"gpucluster:machine:{what}", in_pool(expression), ("node", "pool", *more))
 
 
 MACHINE = Group(

@@ -11,9 +11,9 @@ _NETWORK_MOUNTS = 'device_error!~".*(permission denied|operation not permitted).
 def _of_node(what: str, expression: str, *more: str, by: str = "max", **constant: str) -> Recording:
     labels = ", ".join(("node", *more))
     return Recording(
-        name=f"gpucluster:node:{what}",
-        expression=in_pool(f"{by} by ({labels}) ({expression})"),
-        labels=("node", "pool", *more),
+        f"gpucluster:node:{what}",
+        in_pool(f"{by} by ({labels}) ({expression})"),
+        ("node", "pool", *more),
         constant=constant,
     )
 
@@ -32,10 +32,10 @@ NODE = Group(
     name="node",
     rules=(
         Recording(
-            name=NODE_POOL,
-            expression='max by (node, pool) (label_replace(kube_node_labels{label_gpucluster_pool!=""}, "pool", "$1",'
+            NODE_POOL,
+            'max by (node, pool) (label_replace(kube_node_labels{label_gpucluster_pool!=""}, "pool", "$1",'
             ' "label_gpucluster_pool", "(.+)"))',
-            labels=("node", "pool"),
+            ("node", "pool"),
         ),
         _of_node("ready", 'kube_node_status_condition{condition="Ready",status="true"}'),
         _of_node("unreachable", 'kube_node_status_condition{condition="Ready",status="unknown"}'),

@@ -13,11 +13,11 @@ def _missing(kind: str, wanted: str, there: str) -> Recording:
     """Pods that a workload of the system lacks. A DaemonSet of no node lacks none."""
     counted = f"max by (namespace, {kind})"
     return Recording(
-        name="gpucluster:operator:pods_missing",
-        expression="max by (namespace, workload) (label_replace("
+        "gpucluster:operator:pods_missing",
+        "max by (namespace, workload) (label_replace("
         f"{counted} ({wanted}{{{_SYSTEM}}}) - {counted} ({there}{{{_SYSTEM}}})"
         f', "workload", "$1", "{kind}", "(.+)"))',
-        labels=("namespace", "workload"),
+        ("namespace", "workload"),
         constant={"kind": kind},
     )
 
@@ -26,35 +26,35 @@ PLATFORM = Group(
     name="platform",
     rules=(
         Recording(
-            name="gpucluster:queue:gangs_pending",
-            expression='max by (queue) (label_replace(volcano_queue_pod_group_pending_count, "queue", "$1",'
+            "gpucluster:queue:gangs_pending",
+            'max by (queue) (label_replace(volcano_queue_pod_group_pending_count, "queue", "$1",'
             ' "queue_name", "(.+)"))',
-            labels=("queue",),
+            ("queue",),
         ),
         Recording(
-            name="gpucluster:queue:gangs_inqueue",
-            expression='max by (queue) (label_replace(volcano_queue_pod_group_inqueue_count, "queue", "$1",'
+            "gpucluster:queue:gangs_inqueue",
+            'max by (queue) (label_replace(volcano_queue_pod_group_inqueue_count, "queue", "$1",'
             ' "queue_name", "(.+)"))',
-            labels=("queue",),
+            ("queue",),
         ),
         Recording(
-            name="gpucluster:certificate:expires_in_seconds",
-            expression="min by (namespace, name) (label_replace("
+            "gpucluster:certificate:expires_in_seconds",
+            "min by (namespace, name) (label_replace("
             f"certmanager_certificate_expiration_timestamp_seconds > 0, {_OWN_NAMESPACE})) - time()",
-            labels=("namespace", "name"),
+            ("namespace", "name"),
         ),
         Recording(
-            name="gpucluster:certificate:overdue_seconds",
-            expression="time() - max by (namespace, name) (label_replace("
+            "gpucluster:certificate:overdue_seconds",
+            "time() - max by (namespace, name) (label_replace("
             f"certmanager_certificate_renewal_timestamp_seconds > 0, {_OWN_NAMESPACE}))",
-            labels=("namespace", "name"),
+            ("namespace", "name"),
         ),
         Recording(
-            name="gpucluster:autoscaler:without_metric",
-            expression="max by (namespace, horizontalpodautoscaler)"
+            "gpucluster:autoscaler:without_metric",
+            "max by (namespace, horizontalpodautoscaler)"
             ' (kube_horizontalpodautoscaler_status_condition{condition="ScalingActive",status="false"}) and on'
             " (namespace, horizontalpodautoscaler) kube_horizontalpodautoscaler_status_current_replicas > 0",
-            labels=("namespace", "horizontalpodautoscaler"),
+            ("namespace", "horizontalpodautoscaler"),
         ),
         _missing("deployment", "kube_deployment_spec_replicas", "kube_deployment_status_replicas_available"),
         _missing(
@@ -62,10 +62,6 @@ PLATFORM = Group(
             "kube_daemonset_status_desired_number_scheduled",
             "kube_daemonset_status_number_available",
         ),
-        Recording(
-            name="gpucluster:target:down",
-            expression="count by (job, namespace) (up == 0)",
-            labels=("job", "namespace"),
-        ),
+        Recording("gpucluster:target:down", "count by (job, namespace) (up == 0)", ("job", "namespace")),
     ),
 )

@@ -29,28 +29,24 @@ def _mean(of: str) -> str:
 
 
 def _recorded(what: str, expression: str, *more: str) -> Recording:
-    return Recording(name=f"gpucluster:run:{what}", expression=expression, labels=("run", *more))
+    return Recording(f"gpucluster:run:{what}", expression, ("run", *more))
 
 
 def _constant(what: str, value: float, labels: Mapping[str, str]) -> Recording:
     """A number of the plan, as a series to compare and to draw a line with."""
-    return Recording(name=f"gpucluster:run:{what}", expression=f"vector({value:g})", labels=(), constant=dict(labels))
+    return Recording(f"gpucluster:run:{what}", f"vector({value:g})", (), constant=dict(labels))
 
 
 RUN = Group(
     name="run",
     rules=(
         Recording(
-            name="gpucluster:pod:run",
-            expression='max by (namespace, pod, run) (label_replace(kube_pod_labels{label_gpucluster_run!=""}, "run",'
+            "gpucluster:pod:run",
+            'max by (namespace, pod, run) (label_replace(kube_pod_labels{label_gpucluster_run!=""}, "run",'
             ' "$1", "label_gpucluster_run", "(.+)"))',
-            labels=("namespace", "pod", "run"),
+            ("namespace", "pod", "run"),
         ),
-        Recording(
-            name="gpucluster:pod:oom_killed",
-            expression=ended("OOMKilled"),
-            labels=("namespace", "pod", "container"),
-        ),
+        Recording("gpucluster:pod:oom_killed", ended("OOMKilled"), ("namespace", "pod", "container")),
         _recorded("oom_killed", f"count by (run) (gpucluster:pod:oom_killed {_OF_ITS_RUN})"),
         _recorded("failed_pods", f"count by (run) (({ended('Error', _TRAINING)}) {_OF_ITS_RUN})"),
         _recorded("nodes", "count by (run) (count by (run, node) (gpucluster:gpu:run))"),
@@ -87,25 +83,17 @@ def expected(limits: Limits) -> Iterator[Recording]:
             yield _constant("expected_checkpoint_seconds", run.checkpoint_s, labels)
     for pool in limits.pools:
         yield Recording(
-            name="gpucluster:pool:expected_gpus_per_node",
-            expression=f"vector({pool.gpus_per_node})",
-            labels=(),
-            constant={"pool": pool.name},
+            "gpucluster:pool:expected_gpus_per_node", f"vector({pool.gpus_per_node})", (), constant={"pool": pool.name}
         )
     for machine in limits.machines:
         expected_of = {"expected_power_supplies": machine.power_supplies, "inlet_limit_celsius": machine.inlet_c}
         for what, value in expected_of.items():
             if value is not None:
-                yield Recording(
-                    name=f"gpucluster:pool:{what}",
-                    expression=f"vector({value})",
-                    labels=(),
-                    constant={"pool": machine.pool},
-                )
+                yield Recording(f"gpucluster:pool:{what}", f"vector({value})", (), constant={"pool": machine.pool})
     for service in limits.services:
         yield Recording(
-            name="gpucluster:serving:replicas_most",
-            expression=f"vector({service.most})",
-            labels=(),
+            "gpucluster:serving:replicas_most",
+            f"vector({service.most})",
+            (),
             constant={"namespace": "inference", "service": service.name},
         )

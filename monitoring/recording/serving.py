@@ -7,9 +7,7 @@ _SERVED = 'namespace="inference",handler=~"/v1/.+"'
 
 
 def _of_service(what: str, expression: str, **constant: str) -> Recording:
-    return Recording(
-        name=f"gpucluster:serving:{what}", expression=expression, labels=("namespace", "service"), constant=constant
-    )
+    return Recording(f"gpucluster:serving:{what}", expression, ("namespace", "service"), constant=constant)
 
 
 def _quantiles(what: str, histogram: str) -> tuple[Recording, ...]:

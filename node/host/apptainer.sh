@@ -7,7 +7,8 @@
 APPTAINER_ARCHIVE=ppa:apptainer/ppa
 
 apptainer_apply() {
-    if packages_has apptainer ""; then return 0; fi
+    # shellcheck disable=SC2016 # dpkg-query's own field
+    if [ "$(dpkg-query -W -f='${db:Status-Status}' apptainer 2>/dev/null)" = installed ]; then return 0; fi
     if ! apptainer_install; then
         add-apt-repository -y "$APPTAINER_ARCHIVE" ||
             fail "$APPTAINER_ARCHIVE cannot be added: does this host reach Launchpad? else put apptainer into a repository that it has"

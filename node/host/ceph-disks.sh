@@ -20,20 +20,14 @@ ceph_disks_apply() {
 
 # ceph_disks_one DEVICE: it is Ceph's, or it is empty and may become so.
 ceph_disks_one() {
-    local used content marked
+    local content marked
     content=$(wipefs --noheadings --output TYPE "$1" | head -n 1)
     [ "$content" != "$CEPH_DISKS_TYPE" ] || return 0
-    used=$(lsblk -n -r -o MOUNTPOINTS "$1" | grep -v '^$' | head -n 1 || true)
-    [ -z "$used" ] || fail "$1 is in use, mounted at $used: it is no drive for Ceph, take it off the list"
-    used=$(lsblk -n -r -o TYPE "$1" | grep -v '^disk$' | head -n 1 || true)
-    [ -z "$used" ] || fail "$1 is in use as part of something ($used): take it apart by hand, or take the drive off the list"
+    drive_unused "$1" "drive for Ceph"
     # An empty drive that was let through stays so, until Rook has made an OSD of it.
     marked=$GPUCLUSTER_STATE/ceph-disks
     if [ -z "$content" ] && grep -qxF "$1" "$marked" 2>/dev/null; then return 0; fi
-    case " $GPUCLUSTER_ALLOW_FORMAT " in
-    *" $(serial) "*) ;;
-    *) fail "$1 ${content:+carries $content and }would become Ceph's: allow it with allowFormat and this host's serial, $(serial)" ;;
-    esac
+    drive_may_be_formatted "$1" "become Ceph's"
     if [ -n "$content" ]; then
         wipefs --all --quiet "$1" || fail "wipefs cannot take $content off $1: see the log"
         changed "$1 wiped of $content"

@@ -41,6 +41,6 @@ TOML
 
 containerd_undo() {
     remove_file /etc/containerd/config.toml containerd.service
-    if systemctl is-active --quiet containerd.service; then restart_pending containerd.service; fi
+    restart_running containerd.service
     release containerd.service
 }

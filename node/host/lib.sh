@@ -30,18 +30,13 @@ needs() {
     [ -n "${!name+set}" ] || fail "the bundle does not set $name"
 }
 
-# original PATH: where the file that was at PATH before us is kept.
-original() {
-    printf '%s/originals%s' "$GPUCLUSTER_STATE" "$1"
-}
-
 # write_file PATH MODE [UNIT...]: makes PATH hold standard input, and marks units that then need a restart.
 # What was there before is kept once, for `remove_file`.
 write_file() {
     local path=$1 mode=$2 unit kept
     shift 2
     local fresh="$path.gpucluster-new"
-    mkdir -p "$(dirname "$path")"
+    mkdir -p "${path%/*}"
     if ! cat >"$fresh" || ! chmod "$mode" "$fresh"; then
         rm -f "$fresh"
         fail "$path cannot be written: is the disk full?"
@@ -51,9 +46,9 @@ write_file() {
         return 0
     fi
     for unit in "$@"; do mark_pending "$unit"; done
-    kept=$(original "$path")
+    kept=$GPUCLUSTER_STATE/originals$path
     if [ ! -e "$kept" ] && [ ! -e "$kept.absent" ]; then
-        mkdir -p "$(dirname "$kept")"
+        mkdir -p "${kept%/*}"
         if [ -e "$path" ]; then cp -a "$path" "$kept.copying" && mv "$kept.copying" "$kept"; else : >"$kept.absent"; fi
     fi
     mv "$fresh" "$path"
@@ -64,7 +59,7 @@ write_file() {
 remove_file() {
     local path=$1 unit kept
     shift
-    kept=$(original "$path")
+    kept=$GPUCLUSTER_STATE/originals$path
     if [ -e "$kept" ]; then
         for unit in "$@"; do mark_pending "$unit"; done
         mv "$kept" "$path"
@@ -92,15 +87,26 @@ restart_pending() {
     changed "$1 restarted"
 }
 
+# restart_running UNIT: as `restart_pending`, and a unit that does not run is left so.
+restart_running() {
+    [ ! -e "$GPUCLUSTER_PENDING/$1" ] || ! systemctl is-active --quiet "$1" || restart_pending "$1"
+}
+
 # keep_running UNIT: the unit runs now and after a reboot.
 keep_running() {
-    if [ "$(systemctl is-enabled "$1" 2>/dev/null)" != enabled ]; then
-        systemctl enable "$1" || fail "$1 cannot be enabled: is its package installed?"
+    local state started=no
+    state=$'\n'$(systemctl show -p ActiveState -p UnitFileState "$1")$'\n'
+    if [[ $state != *$'\nUnitFileState=enabled\n'* ]]; then
+        if systemctl enable --now "$1"; then
+            started=yes
+        else
+            systemctl is-enabled --quiet "$1" || fail "$1 cannot be enabled: is its package installed?"
+        fi
         printf '%s\n' "$1" >>"$GPUCLUSTER_STATE/enabled"
         changed "$1 enabled"
     fi
-    if ! systemctl is-active --quiet "$1"; then
-        systemctl start "$1" || fail "$1 does not start: journalctl -u $1"
+    if [[ $state != *$'\nActiveState=active\n'* ]]; then
+        [ "$started" = yes ] || systemctl start "$1" || fail "$1 does not start: journalctl -u $1"
         rm -f "$GPUCLUSTER_PENDING/$1"
         changed "$1 started"
     fi
@@ -117,6 +123,30 @@ release() {
 # serial: the serial number that the machine's firmware gives.
 serial() {
     tr -d '[:space:]' </sys/class/dmi/id/product_serial
+}
+
+# format_allowed: whether the stack file names this very machine among those whose drives may lose what is on them.
+format_allowed() {
+    case " $GPUCLUSTER_ALLOW_FORMAT " in *" $(serial) "*) return 0 ;; *) return 1 ;; esac
+}
+
+# drive_unused DEVICE PURPOSE: fails if it is mounted, or part of something.
+drive_unused() {
+    local type at used='' part=''
+    while read -r type at; do
+        used=${used:-$at}
+        [ "$type" = disk ] || part=${part:-$type}
+    done < <(lsblk -n -r -o TYPE,MOUNTPOINTS "$1")
+    [ -z "$used" ] || fail "$1 is in use, mounted at $used: it is no $2, take it off the list"
+    [ -z "$part" ] || fail "$1 is in use as part of something ($part): take it apart by hand, or take the drive off the list"
+}
+
+# drive_may_be_formatted DEVICE WHAT: fails unless that is allowed, with what would be lost.
+drive_may_be_formatted() {
+    local content
+    format_allowed && return 0
+    content=$(wipefs --noheadings --output TYPE "$1" | head -n 1)
+    fail "$1 ${content:+carries $content and }would $2: allow it with allowFormat and this host's serial, $(serial)"
 }
 
 # at_least HAVE WANT: whether one version is not older than another.

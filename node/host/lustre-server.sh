@@ -101,19 +101,11 @@ lustre_server_look() {
 
 # lustre_server_free DEVICE POOL: nobody uses it, and what may be lost on it may be lost by the stack file's word.
 lustre_server_free() {
-    local used content
-    used=$(lsblk -n -r -o MOUNTPOINTS "$1" | grep -v '^$' | head -n 1 || true)
-    [ -z "$used" ] || fail "$1 is in use, mounted at $used: it is no drive for Lustre, take it off the list"
+    local used
     used=$(lsblk -n -r -o FSTYPE,LABEL "$1" | sed -n 's/^zfs_member //p' | head -n 1)
     [ -z "$used" ] || fail "$1 is of the pool $used, and the plan has $2 there: a target keeps its number and its drives, so write them as they were"
-    used=$(lsblk -n -r -o TYPE "$1" | grep -v '^disk$' | head -n 1 || true)
-    [ -z "$used" ] || fail "$1 is in use as part of something ($used): take it apart by hand, or take the drive off the list"
-    content=$(wipefs --noheadings --output TYPE "$1" | head -n 1)
-    lustre_server_allowed || fail "$1 ${content:+carries $content and }would be formatted for $2: allow it with allowFormat and this host's serial, $(serial)"
-}
-
-lustre_server_allowed() {
-    case " $GPUCLUSTER_ALLOW_FORMAT " in *" $(serial) "*) return 0 ;; *) return 1 ;; esac
+    drive_unused "$1" "drive for Lustre"
+    drive_may_be_formatted "$1" "be formatted for $2"
 }
 
 # lustre_server_label DATASET NAME: a line of its label, nothing where it has none.
@@ -127,7 +119,7 @@ lustre_server_known() {
     for part in $(lustre_server_parts "$2" "$3"); do
         label=$(lustre_server_label "$1/$part" 'Target')
         if [ -z "$label" ]; then
-            lustre_server_allowed || fail "$1/$part is not formatted: allow it with allowFormat and this host's serial, $(serial)"
+            format_allowed || fail "$1/$part is not formatted: allow it with allowFormat and this host's serial, $(serial)"
             continue
         fi
         [ "$part" != mgt ] || continue

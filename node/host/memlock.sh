@@ -15,5 +15,5 @@ memlock_apply() {
 memlock_undo() {
     remove_file /etc/systemd/system/containerd.service.d/10-gpucluster.conf containerd.service
     remove_file /etc/security/limits.d/99-gpucluster.conf
-    if systemctl is-active --quiet containerd.service; then restart_pending containerd.service; fi
+    restart_running containerd.service
 }

@@ -66,16 +66,8 @@ nfs_server_pool() {
 
 # nfs_server_free DEVICE: nobody uses it, and what may be lost on it may be lost by the stack file's word.
 nfs_server_free() {
-    local used content
-    used=$(lsblk -n -r -o MOUNTPOINTS "$1" | grep -v '^$' | head -n 1 || true)
-    [ -z "$used" ] || fail "$1 is in use, mounted at $used: it is no drive for homes, take it off the list"
-    used=$(lsblk -n -r -o TYPE "$1" | grep -v '^disk$' | head -n 1 || true)
-    [ -z "$used" ] || fail "$1 is in use as part of something ($used): take it apart by hand, or take the drive off the list"
-    content=$(wipefs --noheadings --output TYPE "$1" | head -n 1)
-    case " $GPUCLUSTER_ALLOW_FORMAT " in
-    *" $(serial) "*) ;;
-    *) fail "$1 ${content:+carries $content and }would be formatted for homes: allow it with allowFormat and this host's serial, $(serial)" ;;
-    esac
+    drive_unused "$1" "drive for homes"
+    drive_may_be_formatted "$1" "be formatted for homes"
 }
 
 nfs_server_taking() {

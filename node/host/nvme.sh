@@ -44,17 +44,8 @@ nvme_array() {
 
 # nvme_free DEVICE: nobody uses it; what may be lost on it may be lost by the stack file's word.
 nvme_free() {
-    local used content
-    used=$(lsblk -n -r -o MOUNTPOINTS "$1" | grep -v '^$' | head -n 1 || true)
-    [ -z "$used" ] || fail "$1 is in use, mounted at $used: it is no scratch drive, take it off the list"
-    used=$(lsblk -n -r -o TYPE "$1" | grep -v '^disk$' | head -n 1 || true)
-    [ -z "$used" ] || fail "$1 is in use as part of something ($used): take it apart by hand, or take the drive off the list"
-    content=$(wipefs --noheadings --output TYPE "$1" | head -n 1)
-    nvme_allowed || fail "$1 ${content:+carries $content and }would be formatted: allow it with allowFormat and this host's serial, $(serial)"
-}
-
-nvme_allowed() {
-    case " $GPUCLUSTER_ALLOW_FORMAT " in *" $(serial) "*) return 0 ;; *) return 1 ;; esac
+    drive_unused "$1" "scratch drive"
+    drive_may_be_formatted "$1" "be formatted"
 }
 
 nvme_filesystem() {
@@ -65,7 +56,7 @@ nvme_filesystem() {
     "") ;;
     *) fail "$NVME_ARRAY carries $type, which is not of this program's making: look at it by hand" ;;
     esac
-    nvme_allowed || fail "$NVME_ARRAY has no file system: allow formatting with allowFormat and this host's serial, $(serial)"
+    format_allowed || fail "$NVME_ARRAY has no file system: allow formatting with allowFormat and this host's serial, $(serial)"
     mkfs.xfs -q -L "$NVME_LABEL" "$NVME_ARRAY" || fail "mkfs.xfs cannot format $NVME_ARRAY: see the log"
     changed "$NVME_ARRAY formatted"
 }

@@ -6,26 +6,45 @@
 
 packages_apply() {
     local word name version missing=()
+    local -A PACKAGES_HAVE=() PACKAGES_HELD=()
     needs PACKAGES
     needs KUBERNETES_MINOR
     needs KEEP
+    packages_look
     packages_minor
     packages_repository
     packages_unattended | write_file /etc/apt/apt.conf.d/52gpucluster 644
     for word in $GPUCLUSTER_PACKAGES; do
         name=${word%%=*} version=${word#*=}
-        packages_has "$name" "$version" || missing+=("$name${version:+=$version}")
+        [[ -n ${PACKAGES_HAVE[$name]:-} && ${version:-${PACKAGES_HAVE[$name]}} = "${PACKAGES_HAVE[$name]}" ]] ||
+            missing+=("$name${version:+=$version}")
     done
-    if [ "${#missing[@]}" != 0 ]; then packages_install "${missing[@]}"; fi
+    if [ "${#missing[@]}" != 0 ]; then
+        packages_install "${missing[@]}"
+        packages_look
+    fi
     packages_hold
+}
+
+# packages_look: the versions that are installed and which of them are held, by one question to dpkg for all.
+packages_look() {
+    local word names=(kubelet) name want status version
+    for word in $GPUCLUSTER_PACKAGES; do names+=("${word%%=*}"); done
+    PACKAGES_HAVE=() PACKAGES_HELD=()
+    # It ends with 1 where one of them is not known, and prints the others.
+    # shellcheck disable=SC2016 # dpkg-query's own fields
+    while read -r name want status version; do
+        [ "$status" = installed ] || continue
+        PACKAGES_HAVE[$name]=$version
+        [ "$want" != hold ] || PACKAGES_HELD[$name]=yes
+    done < <(dpkg-query -W -f='${Package} ${db:Status-Want} ${db:Status-Status} ${Version}\n' "${names[@]}" 2>/dev/null)
 }
 
 # packages_minor: a node changes its minor version by kubeadm, drained, after the control plane; never by its packages alone.
 packages_minor() {
     local have
     [ -e /etc/kubernetes/kubelet.conf ] || return 0
-    # shellcheck disable=SC2016 # dpkg-query's own fields
-    have=$(dpkg-query -W -f='${Version}' kubelet 2>/dev/null | cut -d. -f 1-2)
+    have=$(cut -d. -f 1-2 <<<"${PACKAGES_HAVE[kubelet]:-}")
     [ -z "$have" ] || [ "$have" = "$GPUCLUSTER_KUBERNETES_MINOR" ] ||
         fail "this node runs Kubernetes $have and the stack file says $GPUCLUSTER_KUBERNETES_MINOR: upgrade it first, one node after the other (docs/how-to/metal.md, node/kubernetes/upgrade.sh), or write $have again"
 }
@@ -47,17 +66,6 @@ packages_unattended() {
     printf '};\n'
 }
 
-# packages_has NAME VERSION
-packages_has() {
-    local have
-    # shellcheck disable=SC2016 # dpkg-query's own fields
-    have=$(dpkg-query -W -f='${db:Status-Status} ${Version}' "$1" 2>/dev/null) || return 1
-    case "$have" in
-    "installed "*) [ -z "$2" ] || [ "$have" = "installed $2" ] ;;
-    *) return 1 ;;
-    esac
-}
-
 packages_install() {
     local word name
     export DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=a
@@ -65,7 +73,7 @@ packages_install() {
     rm -f "$GPUCLUSTER_PENDING/apt"
     for word in "$@"; do
         name=${word%%=*}
-        packages_has "$name" "" || printf '%s\n' "$name" >>"$GPUCLUSTER_STATE/installed"
+        [ -n "${PACKAGES_HAVE[$name]:-}" ] || printf '%s\n' "$name" >>"$GPUCLUSTER_STATE/installed"
     done
     apt-get install -q -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
         -o Dpkg::Options::=--force-confold -o DPkg::Lock::Timeout=300 "$@" || fail "apt-get cannot install $*: see the log"
@@ -73,15 +81,15 @@ packages_install() {
 }
 
 packages_hold() {
-    local word name held
-    held=" $(apt-mark showhold | tr '\n' ' ')"
+    local word name names=()
     for word in $GPUCLUSTER_PACKAGES; do
         name=${word%%=*}
-        case "$held" in *" $name "*) continue ;; esac
-        apt-mark hold "$name"
-        printf '%s\n' "$name" >>"$GPUCLUSTER_STATE/held"
-        changed "$name held"
+        [ -n "${PACKAGES_HELD[$name]:-}" ] || names+=("$name")
     done
+    [ "${#names[@]}" != 0 ] || return 0
+    apt-mark hold "${names[@]}"
+    printf '%s\n' "${names[@]}" >>"$GPUCLUSTER_STATE/held"
+    for name in "${names[@]}"; do changed "$name held"; done
 }
 
 # What was installed here goes, what was there before stays; nothing else is removed with it.

@@ -4,11 +4,16 @@
 
 persistence_apply() {
     keep_running nvidia-persistenced.service
-    if nvidia-smi --query-gpu=persistence_mode --format=csv,noheader | grep -qv '^Enabled$'; then
-        nvidia-smi -pm 1 || fail "persistence mode cannot be turned on: see the log"
-        changed "persistence mode on"
-    fi
-    nvidia-smi --query-gpu=persistence_mode --format=csv,noheader | grep -q '^Enabled$' || fail "nvidia-smi shows no GPU with persistence mode on"
+    persistence_on && return 0
+    nvidia-smi -pm 1 || fail "persistence mode cannot be turned on: see the log"
+    persistence_on || fail "nvidia-smi shows no GPU with persistence mode on"
+    changed "persistence mode on"
+}
+
+# persistence_on: whether there is a GPU, and every one of them has it.
+persistence_on() {
+    local modes
+    modes=$(nvidia-smi --query-gpu=persistence_mode --format=csv,noheader) && [ "$(sort -u <<<"$modes")" = Enabled ]
 }
 
 persistence_undo() {

@@ -42,6 +42,6 @@ slurm_database_answers() {
 slurm_database_undo() {
     slurm_ends slurmdbd.service
     remove_file "$SLURM_DATABASE_SETTINGS" mariadb.service
-    if systemctl is-active --quiet mariadb.service; then restart_pending mariadb.service; fi
+    restart_running mariadb.service
     release mariadb.service
 }

@@ -55,6 +55,6 @@ slurm_undo() {
         [ -n "$mode" ] || continue
         remove_file "$path" munge.service
     done <<<"${GPUCLUSTER_SLURM_FILES:-}"
-    if systemctl is-active --quiet munge.service; then restart_pending munge.service; fi
+    restart_running munge.service
     release munge.service
 }

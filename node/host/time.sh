@@ -22,6 +22,6 @@ time_apply() {
 
 time_undo() {
     remove_file /etc/chrony/sources.d/gpucluster.sources chrony.service
-    if systemctl is-active --quiet chrony.service; then restart_pending chrony.service; fi
+    restart_running chrony.service
     release chrony.service
 }

@@ -10,7 +10,8 @@ from markets import Seen, Spot
 from sweep.things import Account
 
 CHANGEABLE = frozenset({"ACTIVE", "DEGRADED"})
-"""A group that lost a node, or gets none, is degraded, and has to be changed all the same."""
+"""A group that lost a node, or gets none, is degraded and has to be changed all the same. It can be, and stays degraded
+until it gets all that it asks for (aws/containers-roadmap, issue 2326)."""
 
 
 def described(account: Account, task: Task, name: str) -> Mapping[str, Any] | None:

@@ -194,19 +194,10 @@ def _change(account: Account, task: Task, block: Block, change: Change) -> None:
 
 
 def _sizes(account: Account, task: Task) -> dict[str, Sizes]:
-    """What the GPU pools ask for, those that are being made or changed left out: EKS would refuse another change."""
-    found = {}
-    for name in task.gpu_pools:
-        try:
-            answer = account.call("eks", "describe_nodegroup", clusterName=task.cluster, nodegroupName=name)
-        except ClientError as error:
-            if error.response["Error"]["Code"] != "ResourceNotFoundException":
-                raise
-            continue
-        group = answer["nodegroup"]
-        if group["status"] == "ACTIVE":
-            found[name] = Sizes(group["scalingConfig"]["minSize"], group["scalingConfig"]["desiredSize"])
-    return found
+    """What the GPU pools ask for, those left out that cannot be changed now."""
+    groups = {name: described(account, task, name) for name in task.gpu_pools}
+    scaling = {name: group["scalingConfig"] for name, group in groups.items() if group}
+    return {name: Sizes(sizes["minSize"], sizes["desiredSize"]) for name, sizes in scaling.items()}
 
 
 def _scale(account: Account, task: Task, name: str, sizes: Sizes) -> None:

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pumping import removed
+
 SUMS = "SHA256SUMS"
 """The last file of a dataset that is whole, and its marker: what has none is nobody's to take away."""
 
@@ -78,7 +80,7 @@ class Disks:
             if name != keep:
                 with self.locked(name, wait=False) as mine:
                     if mine and not self.held(name):
-                        self.remove(self.root / name)
+                        removed(self.root / name)
                         gone.append(name)
         if self.free() < size:
             kept = ", ".join(f"{each} (held by {len(self.held(each))} pods)" for each in self.whole() if each != keep)
@@ -88,11 +90,3 @@ class Disks:
                 + ": stage a shard of it, or none (dataset.staging)"
             )
         return gone
-
-    def remove(self, path: Path) -> None:
-        """In two steps: what is half removed has another name, and is nobody's dataset."""
-        going = self.root / f".gone-{os.getpid()}-{path.name.lstrip('.')}"
-        shutil.rmtree(going, ignore_errors=True)
-        with contextlib.suppress(FileNotFoundError):
-            path.rename(going)
-        shutil.rmtree(going, ignore_errors=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import os
 import re
+import shutil
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -117,3 +119,12 @@ def synced(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def removed(path: Path) -> None:
+    """Takes a directory away in two steps: what is half removed has another name, and is nobody's dataset or save."""
+    going = path.with_name(f".gone-{os.getpid()}-{path.name.lstrip('.')}")
+    shutil.rmtree(going, ignore_errors=True)
+    with contextlib.suppress(FileNotFoundError):
+        path.rename(going)
+    shutil.rmtree(going, ignore_errors=True)

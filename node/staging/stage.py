@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from disks import SUMS, Disks, StagingError
-from pumping import hash_of, pumped, sums, synced, written
+from pumping import hash_of, pumped, removed, sums, synced, written
 
 DONE = ".done"
 COPIERS = min(16, max(4, (os.cpu_count() or 4) // 2))
@@ -79,7 +79,7 @@ class Staging:
         found = sums(self.target / SUMS)
         if sorted(found) == sorted(files) and all(_hash_or_none(self.target / each) == found[each] for each in files):
             return f"{self.name} was there: {len(files)} files, all as they were hashed"
-        self.disks.remove(self.target)
+        removed(self.target)
         return None
 
     def _copy_all(self, files: Sequence[str], known: Mapping[str, str]) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import saves
 import sealing
-from pumping import pumped
+from pumping import hash_of, pumped, sums
 
 COMMON = ("meta.json", ".metadata")
 """Files that every node has the same of: those of the first part are copied."""
@@ -44,8 +44,7 @@ def copy(source: Path, root: Path, part: int, parts: int) -> Path | None:
         return target
     place = saves.aside(root, source.name)
     place.mkdir(parents=True, exist_ok=True)
-    lines = (source / saves.SUMS).read_text(encoding="utf-8").splitlines()
-    known = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+    known = sums(source / saves.SUMS)
     others = {*COMMON, *sealing.of_first(place)} if part else ()
     own = {name: digest for name, digest in known.items() if name not in others}
     with ThreadPoolExecutor(COPIERS) as copiers:
@@ -55,7 +54,7 @@ def copy(source: Path, root: Path, part: int, parts: int) -> Path | None:
 
 
 def _copy_file(source: Path, target: Path, digest: str) -> None:
-    if target.exists() and saves.hash_of(target) == digest:
+    if target.exists() and hash_of(target) == digest:
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     try:

@@ -8,16 +8,16 @@ whoever finds all parts there. Nothing here needs more than Python 3.10: it runs
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import hashlib
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from pumping import hash_of, removed, synced
 
 SUMS = "SHA256SUMS"
 KEEP = "KEEP"
@@ -26,7 +26,6 @@ KEEP = "KEEP"
 _NAME = re.compile(r"(?:step|global_step|iter|checkpoint)[-_]?(\d+)")
 """This trainer's own name, DeepSpeed's, Megatron-LM's, and Hugging Face's; scripts on PyTorch take one of them."""
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
-_CHUNK = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ def aside(root: Path, step: int | str) -> Path:
 def begin(root: Path, step: int) -> Path:
     """An empty directory for the files of all parts, made once. What an earlier attempt left there is gone."""
     place = aside(root, step)
-    _remove(place)
+    removed(place)
     place.mkdir(parents=True)
     return place
 
@@ -65,16 +64,7 @@ def forget_asides(root: Path) -> None:
     """Removes all that is on its way."""
     for each in root.glob(".*"):
         if step_of(each.with_name(each.name.removeprefix("."))) is not None:
-            _remove(each)
-
-
-def hash_of(path: Path) -> str:
-    """SHA-256 of a file, in hex."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+            removed(each)
 
 
 def wrote(place: Path, part: int, names: Iterable[str], known: Mapping[str, str] | None = None) -> None:
@@ -84,7 +74,7 @@ def wrote(place: Path, part: int, names: Iterable[str], known: Mapping[str, str]
     """
     lines = []
     for name in sorted(names):
-        _sync(place / name)
+        synced(place / name)
         lines.append(f"{(known or {}).get(name) or hash_of(place / name)}  {name}\n")
     write(place / f".part-{part}", "".join(lines), place)
 
@@ -106,7 +96,7 @@ def finish(root: Path, step: int | str, parts: int, *, replace: bool = True) -> 
         _rename(place, target, replace=replace)
     except FileNotFoundError:
         return target if check(target, hashes=False).state == "whole" else None
-    _sync(root)
+    synced(root)
     return target
 
 
@@ -137,9 +127,9 @@ def _rename(place: Path, target: Path, *, replace: bool) -> None:
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
             raise
         if not replace and check(target, hashes=False).state == "whole":
-            _remove(place)
+            removed(place)
             return
-        _remove(target)
+        removed(target)
         place.rename(target)
 
 
@@ -201,36 +191,16 @@ def prune(root: Path, keep: int) -> list[Path]:
     whole, gone = 0, []
     for path in saves_in(root):
         if whole >= keep and not any(path.glob(f"{KEEP}*")):
-            _remove(path)
+            removed(path)
             gone.append(path)
         elif check(path, hashes=False).state == "whole":
             whole += 1
-    for left in _leftovers(root):
-        _remove(left)
-    return gone
-
-
-def _leftovers(root: Path) -> Iterator[Path]:
-    """What a removal, or a file that was cut short, left."""
-    with contextlib.suppress(FileNotFoundError):
-        yield from (each for each in root.iterdir() if each.name.startswith(".gone-"))
-
-
-def _remove(path: Path) -> None:
-    """In two steps: a save that is half removed has another name, and is never resumed from."""
-    if path.name.startswith(".gone-"):
-        if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
+    for left in root.glob(".gone-*"):
+        if left.is_dir():
+            shutil.rmtree(left, ignore_errors=True)
         else:
-            path.unlink(missing_ok=True)
-        return
-    going = path.with_name(f".gone-{os.getpid()}-{path.name.lstrip('.')}")
-    shutil.rmtree(going, ignore_errors=True)
-    try:
-        path.rename(going)
-    except FileNotFoundError:
-        return
-    shutil.rmtree(going, ignore_errors=True)
+            left.unlink(missing_ok=True)
+    return gone
 
 
 def write(path: Path, text: str, beside: Path) -> None:
@@ -247,13 +217,4 @@ def write(path: Path, text: str, beside: Path) -> None:
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
-    _sync(path.parent)
-
-
-def _sync(path: Path) -> None:
-    """What was written there is on the disk, names of a directory too."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    synced(path.parent)

@@ -4,7 +4,7 @@ Transceivers are counted apart from the fibres.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
@@ -25,6 +25,10 @@ class Span(StrEnum):
     STORAGE = "storage"
     MANAGEMENT = "management"
     BMC = "bmc"
+    UPLINK = "uplink"
+
+
+SITE_NETWORK = "site-network"
 
 
 class Link(NamedTuple):
@@ -192,55 +196,18 @@ class Optics:
 
 def optics(design: FabricDesign, *, switch_ports_per_cage: int, node_ports_per_cage: int = 1) -> Optics:
     """Count them: one module per used cage, one fibre per link. Storage and the subnet manager have single ports."""
-    first_up = design.ports - design.up
-    leaves = sum(
-        _cages(switch_ports_per_cage, *down, range(first_up, first_up + up))
-        for down, up in zip(design.leaf_ports(), design.leaf_uplinks(), strict=True)
-    )
-    above = sum(_cages(switch_ports_per_cage, *used) for used in (*_spine_ports(design), *_core_ports(design)))
+    cages: set[tuple[str, int]] = set()
+    for span, low, low_port, high, high_port, _ in _plugs(design, names(design)):
+        cages.add((high, high_port // switch_ports_per_cage))
+        if span is not Span.NODE_LEAF:
+            cages.add((low, low_port // switch_ports_per_cage))
     demand = design.demand
     return Optics(
         fibres=design.cables,
-        switch_transceivers=design.planes * (leaves + above),
+        switch_transceivers=design.planes * len(cages),
         node_transceivers=design.planes * demand.nodes * -(-demand.rails // node_ports_per_cage),
         other_transceivers=design.planes * demand.extra_ports,
     )
-
-
-def _cages(per_cage: int, *used: range) -> int:
-    """Cages with a port in use."""
-    return len({port // per_cage for ports in used for port in ports})
-
-
-def _spine_ports(design: FabricDesign) -> Iterable[tuple[range, ...]]:
-    """Used ports of every spine, below and above."""
-    uplinks = design.leaf_uplinks()
-    for pod in range(design.pods if design.spines else 0):
-        total = sum(uplinks[leaf] for leaf in design.pod_leaves(pod))
-        for spine in range(design.spines_per_pod):
-            links = total // design.spines_per_pod + (spine < total % design.spines_per_pod)
-            first_up = design.ports // 2
-            yield (range(links), range(first_up, first_up + links)) if design.cores else (range(links),)
-
-
-def _core_ports(design: FabricDesign) -> Iterable[tuple[range, ...]]:
-    """Used ports of every core: a block for each spine of its group."""
-    if not design.cores:
-        return
-    full = design.leaves_per_pod * design.up // design.spines_per_pod
-    members, block = design.spines_per_pod // design.core_groups, full // design.cores_per_group
-    for core in range(design.cores):
-        used = []
-        for pod in range(design.pods):
-            links = len(design.pod_leaves(pod)) * design.up // design.spines_per_pod
-            share = links // design.cores_per_group + (core % design.cores_per_group < links % design.cores_per_group)
-            used += [range(first, first + share) for first in _blocks(pod * members, members, block)]
-        yield tuple(used)
-
-
-def _blocks(first: int, count: int, size: int) -> Iterable[int]:
-    """First ports of `count` blocks of `size`, the first of which has number `first`."""
-    return range(first * size, (first + count) * size, size)
 
 
 def cable_for(span: Span, generation: Generation, length_m: float) -> CableType | None:

@@ -129,27 +129,21 @@ class FabricDesign:
 
     def leaf_loads(self) -> list[int]:
         """Used ports down of each leaf."""
-        return [sum(map(len, used)) for used in self.leaf_ports()]
-
-    def leaf_ports(self) -> list[tuple[range, ...]]:
-        """Which ports down of each leaf are used: those of what is no node first, then those of nodes."""
         if self.topology is Topology.RAIL_OPTIMISED:
-            return [self._rail_ports(leaf) for leaf in range(self.leaves)]
+            return [self._rail_load(leaf) for leaf in range(self.leaves)]
         ends = self.demand.endpoints
         if self.wiring is Wiring.USED:
-            return [(range(load),) for load in even_shares(ends, self.leaves)]
-        return [(range(min(self.down, max(0, ends - leaf * self.down))),) for leaf in range(self.leaves)]
+            return even_shares(ends, self.leaves)
+        return [min(self.down, max(0, ends - leaf * self.down)) for leaf in range(self.leaves)]
 
-    def _rail_ports(self, leaf: int) -> tuple[range, ...]:
+    def _rail_load(self, leaf: int) -> int:
         """Places of the group that are taken. Ports that are no node's fill places rail by rail, the last in part."""
         group, rail = divmod(leaf, self.demand.rails)
         first = group * self.down
         taken = min(self.down, self.demand.nodes + self.demand.extra_slots - first)
         of_last_place = self.demand.extra_ports % self.demand.rails
         empty = self.demand.extra_slots - 1 - first
-        if of_last_place and rail >= of_last_place and 0 <= empty < taken:
-            return range(empty), range(empty + 1, taken)
-        return (range(taken),)
+        return taken - bool(of_last_place and rail >= of_last_place and 0 <= empty < taken)
 
     def leaf_uplinks(self) -> list[int]:
         """Wired ports up of each leaf."""

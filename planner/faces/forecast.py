@@ -153,7 +153,8 @@ def experiments(plan: Plan) -> Iterator[RenderableType]:
 def experiment_facts(plan: ExperimentPlan) -> Iterator[tuple[str, str | None]]:
     """The experiment in sentences; what nobody knows is left out."""
     trial, way = plan.trial, "lowest" if plan.lowest else "highest"
-    yield "trials", f"{plan.most} of run {plan.run}, {plan.parallel} at once, in queue {trial.queue}"
+    whose = f", for team {plan.team} to see in {plan.namespace}" if plan.team else ""
+    yield "trials", f"{plan.most} of run {plan.run}, {plan.parallel} at once, in queue {trial.queue}{whose}"
     hours = f", {plan.trial_hours:,.1f} h" if plan.trial_hours is not None else ""
     yield "a trial", f"{counted(trial.pods, 'node')}, {counted(trial.gpus, 'GPU')}{hours}"
     yield "parameters", ", ".join(map(_parameter, plan.parameters))

@@ -107,8 +107,8 @@ def _pods_get(own: PodPorts | None) -> str:
 
 def network_facts(plans: Iterable[NetworkPlan]) -> Iterator[tuple[str, str | None]]:
     for each in plans:
-        ports = f"{each.design.node_cables:,} ports of machines and switches"
-        yield each.kind, f"{each.design.switches:,} x {each.switch.name}, {ports}, {each.design.cables:,} cables"
+        ports = f"{each.design.node_cables:,} ports of what is on them"
+        yield each.kind, f"{each.design.switches:,} x {each.switch.name}, {ports}, {each.cables:,} cables"
 
 
 def _switches(design: FabricDesign) -> str:

@@ -87,7 +87,9 @@ def optional(settings: Settings, pools: Sequence[PoolPlan], gateway: GatewayPlan
     """What runs on the system pools because this stack file asks for it. Steps of pipelines are no part of it."""
     training, found = settings.training, list[_Pods]()
     if gateway:
-        found += [_Pods("gateway", *GATEWAY_REQUEST, gateway.most_replicas), CERTIFICATES]
+        found.append(_Pods("gateway", *GATEWAY_REQUEST, gateway.most_replicas))
+    if gateway or training.experiments:
+        found.append(CERTIFICATES)
     if gateway and gateway.people:
         found.append(_PEOPLE._replace(replicas=gateway.most_replicas))
     if training.experiments:

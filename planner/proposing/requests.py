@@ -13,7 +13,6 @@ from planner.serving.memory import (
     kv_bytes_per_token,
     kv_copies,
     serving_memory,
-    visible_gb,
     weights_bytes,
 )
 from planner.throughput import peak_tflops
@@ -61,7 +60,7 @@ def replica(question: Serving, offer: Offer, tensor: int, quantization: Quantiza
     """The most that it answers in time; None where its memory or its speed is not enough for one request."""
     model, gpu = question.model, offer.gpu
     length = question.prompt + question.answer
-    memory = serving_memory(model, visible_gb(gpu), tensor, UTILIZATION, quantization)
+    memory = serving_memory(model, gpu, tensor, UTILIZATION, quantization)
     room = memory.sequences(length)
     narrow = "fp8" if quantization == "fp8" else "bf16"
     peak = tensor * peak_tflops(gpu, narrow) * 1e12

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from planner.draft import Draft, rule, warning
 from planner.experiments import ExperimentPlan
 from planner.findings import Observation
+from planner.teams import RUNS
 from planner.wording import one_of
 from settings.experiments import Experiment
 from settings.workloads import TrainingRun
@@ -91,13 +92,15 @@ def trials_beside_gangs(draft: Draft, seen: Seen) -> Iterator[Observation]:
 def trials_queue(draft: Draft, seen: Seen) -> Iterator[Observation]:
     """The trials' queue is reclaimable, so that others get their share back, and admits all parallel trials at once."""
     queues = {queue.name: queue for queue in draft.settings.scheduling.queues}
-    plan, queue = seen.plan, queues.get(seen.said.queue)
-    wanted = plan.parallel * plan.trial.gpus
+    plan, queue = seen.plan, queues.get(seen.plan.trial.queue)
+    wanted = plan.most_gpus
     if queue is not None and not queue.reclaimable:
         yield Observation(
-            path="queue",
+            path="team" if plan.team else "queue",
             sentence=f"queue {queue.name} has reclaimable: false, so trials would keep GPUs that runs wait for",
-            remedy="name a queue that is reclaimable, such as {name: experiments, weight: 1}",
+            remedy=f"remove reclaimable: false of queue {queue.name}"
+            if plan.team
+            else "name a queue that is reclaimable, such as {name: experiments, weight: 1}",
         )
     if queue is not None and queue.gpus is not None and wanted > queue.gpus:
         yield Observation(
@@ -105,6 +108,43 @@ def trials_queue(draft: Draft, seen: Seen) -> Iterator[Observation]:
             sentence=f"{plan.parallel} trials take {wanted} GPUs, and queue {queue.name} is capped at {queue.gpus}",
             remedy=f"raise the queue's gpus to {wanted}, or make fewer at once",
             inputs={"trials": f"{wanted} GPUs", "queue": f"{queue.gpus} GPUs"},
+        )
+
+
+@rule(
+    "R02 Y02",
+    formula="parallel x GPUs of a trial, over the team's experiments <= gpus of the team",
+    source="Definition of the stack file (teams)",
+)
+def team_trials_beyond_quota(draft: Draft) -> Iterator[Observation]:
+    """A team's trials are within its quota, which is shared between them and what its people start themselves."""
+    for index, team in enumerate(draft.settings.teams):
+        held = draft.trial_gpus(team.name)
+        if held > team.gpus:
+            yield Observation(
+                path=f"teams[{index}].gpus",
+                sentence=f"trials of team {team.name} hold up to {held} GPUs at once, and its quota is {team.gpus}",
+                remedy=f"raise it to {held}, or make fewer trials at once",
+                subject=team.name,
+                inputs={"trials": f"{held} GPUs", "quota": f"{team.gpus} GPUs"},
+            )
+
+
+@rule(
+    "R02 Y02",
+    each=experiments,
+    formula="the run of a team's experiment reads no snapshot",
+    source="Kubernetes documentation, Persistent Volumes: a claim is of one namespace",
+)
+def team_trials_snapshot(draft: Draft, seen: Seen) -> Iterator[Observation]:
+    """A snapshot of a dataset is a volume of the runs' namespace: trials in a team's cannot mount it."""
+    dataset = draft.datasets.get(seen.run.dataset.name) if seen.run.dataset else None
+    if seen.plan.namespace != RUNS and dataset is not None and dataset.snapshot is not None:
+        yield Observation(
+            path="team",
+            sentence=f"run {seen.run.name} reads snapshot {dataset.snapshot} of dataset {dataset.name}, which is a "
+            f"volume of namespace {RUNS}, and trials of team {seen.said.team} are in another",
+            remedy="remove it, or the dataset's snapshot",
         )
 
 

@@ -1,6 +1,7 @@
 """Layouts of training runs that name a model: degrees of parallelism against GPUs, nodes and architecture."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from planner.draft import Draft, rule, warning
 from planner.findings import Observation
@@ -16,6 +17,7 @@ from planner.training.job import (
     tensor_reach,
     within_nvlink,
 )
+from planner.training.memory import training_memory
 from planner.wording import counted, one_of
 
 _MEGATRON = "Megatron Core user guide, parallelism strategies"
@@ -36,10 +38,14 @@ def layout_covers_gpus(_: Draft, seen: Seen) -> Iterable[Observation]:
         return
     per_node, replica = seen.pool.gpus_per_node, layout.replica
     said = seen.run.parallelism.data
+
+    def fits(data: int) -> bool:
+        return training_memory(seen.training.job, seen.model, replace(layout, data=data), seen.gpu.driver_gb).fits
+
     sizes = ((nodes, nodes * per_node) for nodes in range(1 if said else seen.run.nodes, 4097))
     nodes = next((nodes for nodes, have in sizes if (have == layout.world if said else have % replica == 0)), None)
-    fixes = [f"set data to {gpus // replica}"] if gpus % replica == 0 else []
-    if nodes and nodes != seen.run.nodes:
+    fixes = [f"set data to {gpus // replica}"] if gpus % replica == 0 and fits(gpus // replica) else []
+    if nodes and nodes != seen.run.nodes and fits(nodes * per_node // replica):
         larger = "" if nodes <= seen.pool.count else " and the pool's count"
         fixes.append(f"set nodes{larger} to {nodes}")
     fixes.append(f"change the degrees, so that their product is {gpus}")

@@ -19,7 +19,7 @@ from settings.serving import Service, Triton
 from settings.workloads import TrainingRun
 
 _QUANTIZATIONS: tuple[Quantization, ...] = ("none", "fp8", "int4")
-_SHORTEST_LENGTH = 256
+_SHORTEST_LENGTH = _FEWER_REQUESTS = 256
 
 
 @rule("C01", each=workloads, formula="model in the catalogue's models", source="Definition of the stack file")
@@ -116,8 +116,7 @@ def _what_fits(model: Model, service: Service, plan: ServicePlan, pool: PoolPlan
     most = 1 if pool.mig or pool.time_slices > 1 else pool.gpus_per_node
 
     def holds(**changes: object) -> bool:
-        memory, _ = replica_memory(service.model_copy(update=changes), pool, model)
-        return memory.sequences(length) > 0
+        return replica_memory(service.model_copy(update=changes), pool, model)[0].sequences(length) > 0
 
     fixes = []
     size = next((each for each in tensor_degrees(model, most) if holds(tensor_parallel=each)), None)
@@ -127,10 +126,12 @@ def _what_fits(model: Model, service: Service, plan: ServicePlan, pool: PoolPlan
     quantized = next((each for each in smaller if holds(quantization=each)), None)
     if quantized is not None:
         fixes.append(f"set quantization to {quantized}")
+    if service.max_num_seqs is None and holds(max_num_seqs=_FEWER_REQUESTS):
+        fixes.append(f"set maxNumSeqs to {_FEWER_REQUESTS}")
     if plan.max_loras > 1 and holds(max_loras=1):
         fixes.append(f"lower maxLoras, {plan.max_loras} now")
-    if plan.kv_cache_tokens >= _SHORTEST_LENGTH:
-        fixes.append(f"lower maxModelLen to {plan.kv_cache_tokens}")
+    if (longest := replica_memory(service, pool, model)[0].longest()) >= _SHORTEST_LENGTH:
+        fixes.append(f"lower maxModelLen to {longest}")
     return " or ".join(fixes) if fixes else f"take GPUs with more memory for pool {pool.name}, or a smaller model"
 
 

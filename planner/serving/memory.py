@@ -6,6 +6,7 @@ gives what that leaves of its share to the KV cache (vLLM 0.29.0, vllm/v1/worker
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import ceil
 from typing import Literal
 
 from catalogue.model_types import Model
@@ -95,7 +96,7 @@ _KEPT_BY_DRIVER_GB = 0.5 * _GIB
 """What the driver reports and CUDA does not show: 80 GB GPUs 79.1 to 79.25 GiB of 79.6 to 80.0, an H200 139.8 of 140.4
 (lines of vLLM's log, "total_gpu_memory" and "Free memory on device")."""
 
-_GRAPHS_GB = 0.35 * _GIB
+GRAPHS_GB = 0.35 * _GIB
 _BESIDE_TORCH_GB = (0.2 * _GIB, 0.6 * _GIB)
 """CUDA graphs (0.23 to 1.0 GiB printed by vLLM 0.22 to 0.31 for 51 to 86 graphs), and what is allocated beside PyTorch
 on one GPU (0.07 to 0.35) and on each of several (0.55), with NCCL's buffers."""
@@ -105,12 +106,15 @@ _SAMPLER_BYTES = 38.5
 (Llama 3.1 8B), 5.56 (Qwen3 0.6B), 7.38 (gpt-oss 20B); and to 1.44 GiB with 256 on A100 (Llama 3.1 8B, vLLM 0.31)."""
 
 _HIDDEN_PASSES = 5
-_LARGE_GB = 70 * _GIB
-_BATCH = {True: (8192, 512), False: (2048, 256)}
-"""Tokens of a step and requests of a batch where the stack file says neither, on GPUs from 70 GiB and on smaller ones.
-vLLM takes 1,024 requests on H100 and 256 on A100, releases before 0.8 took 256 on both: 512 lies between.
-Where the vocabulary is wide the difference is felt: forecasts are 87 % off the log of gpt-oss-120b and 54 % off that of
-Qwen3-235B in fp8."""
+_LARGE_GB, _HOPPER = 70 * _GIB, 9
+_BATCH = {True: (8192, 1024), False: (2048, 256)}
+"""Tokens of a step and requests of a batch where the stack file says neither: on GPUs from 70 GiB but A100, and on the
+others (vLLM, vllm/engine/arg_utils.py, get_batch_defaults)."""
+
+_MXFP4_HIDDEN, _MXFP4_WIDTH = 256, {True: 64, False: 128}
+"""What vLLM rounds hidden units and an expert's part on a GPU up to, in MXFP4: for Triton's kernels from Hopper on, for
+Marlin's before (vllm/model_executor/layers/quantization/mxfp4.py). It prints 64.38 GiB for the 60.8 of gpt-oss-120b."""
+_BLOCK_TOKENS = 16
 
 _KV_BYTES: dict[KvCacheDtype, int] = {"auto": 2, "fp8": 1}
 _KEYS_AND_VALUES = 2
@@ -131,7 +135,8 @@ class Batch:
 class ServingMemory:
     """One replica over all its GPUs, in decimal GB. `kv_cache_gb` is negative where the weights alone do not fit.
 
-    `overhead_gb` is what the largest step, CUDA graphs and libraries take. `lora_gb` is kept free for adapters.
+    `overhead_gb` is what the largest step, CUDA graphs and libraries take. `lora_gb` is kept free for adapters. Of
+    `kv_bytes_per_token`, held `kv_copies` times, the `windowed` part ends after `window` tokens of a sequence.
     """
 
     weights_gb: float
@@ -139,11 +144,23 @@ class ServingMemory:
     lora_gb: float
     kv_cache_gb: float
     kv_bytes_per_token: int
-    kv_cache_tokens: int
+    kv_copies: float
+    windowed: float
+    window: int
+
+    def tokens(self, length: int) -> int:
+        """Tokens that the KV cache holds in sequences of that length, as vLLM prints them for maxModelLen."""
+        kept = 1 - self.windowed * max(0, 1 - self.window / length)
+        return int(self.kv_cache_gb * BYTES_PER_GB // (self.kv_bytes_per_token * self.kv_copies * kept))
 
     def sequences(self, length: int) -> int:
         """Sequences of full length that the KV cache holds at a time."""
-        return max(0, self.kv_cache_tokens) // length
+        return max(0, self.tokens(length)) // length
+
+    def longest(self) -> int:
+        """Tokens of the longest sequence that the KV cache holds."""
+        whole = self.kv_cache_gb * BYTES_PER_GB / (self.kv_bytes_per_token * self.kv_copies)
+        return int(max(0, whole, (whole - self.windowed * self.window) / (1 - self.windowed)))
 
 
 def visible_gb(gpu: Gpu) -> float:
@@ -151,35 +168,38 @@ def visible_gb(gpu: Gpu) -> float:
     return gpu.driver_gb - _KEPT_BY_DRIVER_GB
 
 
-def batch(gpu_gb: float, tokens: int | None = None, requests: int | None = None) -> Batch:
-    """What the stack file says of a step, else about what vLLM chooses for such a GPU."""
-    usual = _BATCH[gpu_gb >= _LARGE_GB]
-    return Batch(tokens=tokens or usual[0], requests=requests or usual[1])
+def batch(gpu: Gpu, gpu_gb: float, tokens: int | None = None, requests: int | None = None) -> Batch:
+    """What the stack file says of a step, else what vLLM chooses for a GPU, or a slice of it, that shows `gpu_gb`."""
+    usual = _BATCH[gpu_gb >= _LARGE_GB and "A100" not in gpu.name]
+    tokens = tokens or usual[0]
+    return Batch(tokens=tokens, requests=requests or min(usual[1], tokens))
 
 
 def serving_memory(
     model: Model,
-    gpu_gb: float,
+    gpu: Gpu,
     tensor: int,
     utilization: float,
     quantization: Quantization = "none",
     kv_cache_dtype: KvCacheDtype = "auto",
     lora_gb: float = 0.0,
     step: Batch | None = None,
+    gpu_gb: float | None = None,
 ) -> ServingMemory:
-    """Memory of a replica on `tensor` GPUs that show `gpu_gb` each, of which vLLM may take the part `utilization`."""
-    weights = weights_bytes(model, quantization) / BYTES_PER_GB
-    overhead = tensor * overhead_gb(model, tensor, step or batch(gpu_gb))
-    pool = tensor * gpu_gb * utilization - weights - overhead - lora_gb
-    per_token = kv_bytes_per_token(model, kv_cache_dtype)
-    copies = kv_copies(model, tensor)
+    """Memory of a replica on `tensor` GPUs, or slices that show `gpu_gb`; vLLM may take the part `utilization`."""
+    shown = gpu_gb or visible_gb(gpu)
+    step = step or batch(gpu, shown)
+    weights = loaded_bytes(model, gpu, tensor, quantization) / BYTES_PER_GB
+    overhead = tensor * overhead_gb(model, tensor, step)
     return ServingMemory(
         weights_gb=weights,
         overhead_gb=overhead,
         lora_gb=lora_gb,
-        kv_cache_gb=pool,
-        kv_bytes_per_token=per_token,
-        kv_cache_tokens=int(pool * BYTES_PER_GB // (per_token * copies)),
+        kv_cache_gb=tensor * shown * utilization - weights - overhead - lora_gb,
+        kv_bytes_per_token=kv_bytes_per_token(model, kv_cache_dtype),
+        kv_copies=kv_copies(model, tensor),
+        windowed=model.windowed_layers / model.layers,
+        window=model.window - 1 + step.tokens + _BLOCK_TOKENS,
     )
 
 
@@ -187,7 +207,7 @@ def overhead_gb(model: Model, tensor: int, step: Batch) -> float:
     """What each GPU keeps free for the largest step: the layers' pass or the sampler, whichever takes more."""
     sampler = _SAMPLER_BYTES * step.requests * model.vocab
     passing = step.tokens * _pass_bytes(model, tensor)
-    return max(sampler, passing) / BYTES_PER_GB + _BESIDE_TORCH_GB[tensor > 1] + _GRAPHS_GB
+    return max(sampler, passing) / BYTES_PER_GB + _BESIDE_TORCH_GB[tensor > 1] + GRAPHS_GB
 
 
 def _pass_bytes(model: Model, tensor: int) -> float:
@@ -224,7 +244,7 @@ def read_bytes(model: Model, quantization: Quantization = "none") -> int:
 
 
 def weights_bytes(model: Model, quantization: Quantization = "none") -> int:
-    """Bytes of the weights as they are loaded; never more than the published ones.
+    """Bytes of the weights; never more than the published ones.
 
     vLLM quantizes linear layers and leaves embeddings and the output layer in 16 bits (vLLM documentation, "FP8
     W8A8"). int4 is 4 bits, and a 16-bit scale and a 4-bit zero for each group of 128 (AWQ and GPTQ).
@@ -233,6 +253,16 @@ def weights_bytes(model: Model, quantization: Quantization = "none") -> int:
         return model.weights_bytes
     linear = (model.parameters - model.embedding_parameters) * _QUANTIZED_BYTES[quantization]
     return min(model.weights_bytes, round(linear + model.embedding_parameters * _EMBEDDING_BYTES))
+
+
+def loaded_bytes(model: Model, gpu: Gpu, tensor: int, quantization: Quantization = "none") -> float:
+    """Bytes of the weights on all GPUs, with what fills experts in MXFP4 up to the sizes of their kernels."""
+    size, experts = weights_bytes(model, quantization), model.experts
+    if experts is None or experts.bytes_per_parameter is None:
+        return size
+    width, own = _MXFP4_WIDTH[gpu.compute_capability >= _HOPPER], experts.ffn / tensor
+    filled = ceil(model.hidden / _MXFP4_HIDDEN) * _MXFP4_HIDDEN / model.hidden * ceil(own / width) * width / own
+    return size + (filled - 1) * model.expert_parameters * experts.bytes_per_parameter
 
 
 def decode_tokens_per_s(

@@ -142,17 +142,20 @@ def device_gb(pool: PoolPlan) -> float:
 
 def replica_memory(service: Service, pool: PoolPlan, model: Model) -> tuple[ServingMemory, LoraRoom]:
     """What a replica's GPUs (or slices) hold, and what of it is kept free for adapters."""
+    if (gpu := pool.gpu) is None:
+        raise ValueError(f"pool {pool.name} has no GPUs")
     room = room_for(model, service.tensor_parallel, (each.rank for each in service.adapters), service.max_loras)
     gpu_gb = device_gb(pool)
     memory = serving_memory(
         model,
-        gpu_gb,
+        gpu,
         service.tensor_parallel,
         service.gpu_memory_utilization,
         service.quantization,
         service.kv_cache_dtype,
         room.gb,
-        batch(gpu_gb, service.max_num_batched_tokens, service.max_num_seqs),
+        batch(gpu, gpu_gb, service.max_num_batched_tokens, service.max_num_seqs),
+        gpu_gb,
     )
     return memory, room
 
@@ -190,7 +193,7 @@ def _service(service: Service, pool: PoolPlan, gpu: Gpu, model: Model, reading: 
         lora_gb=round(memory.lora_gb, 1),
         kv_cache_gb=round(memory.kv_cache_gb, 1),
         kv_bytes_per_token=memory.kv_bytes_per_token,
-        kv_cache_tokens=memory.kv_cache_tokens,
+        kv_cache_tokens=memory.tokens(service.max_model_len),
         full_sequences=memory.sequences(service.max_model_len),
         load_seconds=round(load, 1),
         startup_seconds=startup_seconds(load),

@@ -15,7 +15,7 @@ from typing import Any
 from rehearsal.devices.snapshots import API, CLASS, CONTENT, SNAPSHOT
 from rehearsal.kube.client import ApiError
 from rehearsal.kube.quantities import parse
-from rehearsal.kubelet.program import Launch, Program
+from rehearsal.kubelet.program import Launch, Local
 from rehearsal.kubelet.provisioning import UnmadeError
 from rehearsal.kubelet.volumes import volume_key
 
@@ -24,7 +24,7 @@ FINALIZER = "snapshot.storage.kubernetes.io/volumesnapshotcontent-bound-protecti
 LOOK_SECONDS = 1.0
 
 
-class Snapshotter(Program):
+class Snapshotter(Local):
     """The sidecar of `driver` as long as its pod runs."""
 
     def __init__(self, launch: Launch, driver: str) -> None:
@@ -34,9 +34,6 @@ class Snapshotter(Program):
 
     def stop(self) -> None:
         self._launch.world.tasks.cancel(self._task)
-
-    def close(self) -> None:
-        self.stop()
 
     def _look(self) -> float:
         try:

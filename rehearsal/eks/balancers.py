@@ -32,8 +32,8 @@ class Balancers(Controller):
         super().__init__(world, "load balancers", INTERVAL)
 
     def reconcile(self) -> None:
-        for service in self._world.kube.list("v1", "Service", field_selector="spec.type=LoadBalancer"):
-            if service["spec"].get("loadBalancerClass"):
+        for service in self._world.stores["services"].all():
+            if service["spec"].get("type") != "LoadBalancer" or service["spec"].get("loadBalancerClass"):
                 continue
             if service["metadata"].get("deletionTimestamp"):
                 self._remove(service)

@@ -3,6 +3,9 @@
 Facts about the engine (pulumi/pulumi sdk/go/common/workspace/plugins.go): a resource plugin is looked for in
 `$PULUMI_HOME/plugins/resource-NAME-vVERSION/`, a language host beside the `pulumi` that runs, and anything of the same
 name on PATH comes first unless PULUMI_IGNORE_AMBIENT_PLUGINS is set.
+
+The CLI logs all that it sends and gets below `$PULUMI_HOME/logs`, encrypted, which takes a third of its CPU; it has no
+switch for that, but goes on without where that is no directory (pkg/logging/encrypted.go, StartLogging).
 """
 
 import contextlib
@@ -53,6 +56,8 @@ def prepare(
     stand-ins, whatever the version, or the `official` ones of just that version. `variables` come last.
     """
     site.create()
+    if not (unwanted := site.pulumi / "logs").exists():
+        places.write(unwanted, "")
     for name, versions in wanted(environment).items():
         for version in versions:
             directory = places.private_directory(site.pulumi / "plugins" / f"resource-{name}-v{version}")

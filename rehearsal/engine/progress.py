@@ -29,7 +29,7 @@ class Lines:
 
     def __init__(self, console: Console, *, steps: bool = True, waits: Callable[[], Waits] | None = None) -> None:
         self._console = console
-        self._waits = waits or nothing_known
+        self._waits = waits or dict
         self._steps = steps
         self._spoke = time.monotonic()
 
@@ -69,8 +69,3 @@ class Lines:
         names = [f"{each.urn.label}{told(each, known)} ({now - each.started:.0f} s)" for each in waiting[:_MOST]]
         more = f" and {len(waiting) - _MOST} more" if len(waiting) > _MOST else ""
         self._say(f"  [dim]… {escape(', '.join(names) or 'the program is running')}{more}[/]")
-
-
-def nothing_known() -> Waits:
-    """Where no cluster is looked at."""
-    return {}

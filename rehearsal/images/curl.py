@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from rehearsal.cluster.proxy import UNREACHED, admitting
 from rehearsal.kubelet.images import unknown
-from rehearsal.kubelet.program import TIME_SCALE, Exit, Launch, Program
+from rehearsal.kubelet.program import TIME_SCALE, Deaf, Exit, Launch, Local, Program
 
 TRANSIENT = (408, 429, 500, 502, 503, 504)
 PATIENCE = 10.0
@@ -113,7 +113,7 @@ def again(asked: Asked, answered: Answered) -> bool:
     return answered.status in TRANSIENT or (answered.status == 0 and asked.retries_refused)
 
 
-class Asking(Program):
+class Asking(Deaf, Local):
     """The process: asks on the side, and ends with the last answer."""
 
     def __init__(self, launch: Launch, asked: Asked) -> None:
@@ -137,17 +137,8 @@ class Asking(Program):
     def exited(self, now: float) -> Exit | None:  # noqa: ARG002
         return self._result
 
-    def refuses(self, probe: Mapping[str, object], port: int | None, now: float) -> str | None:  # noqa: ARG002
-        return None if probe.get("exec") else f"dial tcp :{port}: connect: connection refused"
-
-    def listens(self, port: int, now: float) -> bool:  # noqa: ARG002
-        return False
-
     def stop(self) -> None:
         self._launch.world.tasks.cancel(self._task)
-
-    def close(self) -> None:
-        self.stop()
 
 
 def ask(proxy: str, asked: Asked) -> Answered:

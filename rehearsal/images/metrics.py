@@ -23,7 +23,7 @@ from rehearsal.cluster.tls import TlsServer
 from rehearsal.images.usage import Usage
 from rehearsal.kube.client import ApiError, Kube, Unreachable
 from rehearsal.kubelet.process import client
-from rehearsal.kubelet.program import Launch, Program, failed
+from rehearsal.kubelet.program import Launch, Local, Program, failed
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ def flag(argv: Sequence[str], name: str, default: str) -> str:
     return found[-1] if found else default
 
 
-class MetricsServer(Program):
+class MetricsServer(Local):
     """A server on loopback that answers whom `believed` names: the data of `extension-apiserver-authentication`."""
 
     def __init__(self, launch: Launch, kube: Kube, believed: Mapping[str, str]) -> None:
@@ -107,9 +107,6 @@ class MetricsServer(Program):
         self._server.shutdown()
         self._server.server_close()
         self._kube.close()
-
-    def close(self) -> None:
-        self.stop()
 
 
 def _tls(launch: Launch, believed: Mapping[str, str]) -> ssl.SSLContext:

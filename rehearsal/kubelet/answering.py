@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rehearsal.cluster.pages import Handler, Request
-from rehearsal.kubelet.program import Launch, Program
+from rehearsal.kubelet.program import Launch, Local
 
 
 def on_loopback(pod: str) -> str:
@@ -13,7 +13,7 @@ def on_loopback(pod: str) -> str:
     return f"{pod}@localhost"
 
 
-class Answering(Program):
+class Answering(Local):
     """Answers on `ports` (container port -> handler) from the monotonic time `at` on; until then it refuses.
 
     Scrapers, the API server's proxy and real processes in other pods reach it as they would in a cluster. Probes are
@@ -49,6 +49,3 @@ class Answering(Program):
 
     def stop(self) -> None:
         self._launch.world.backends.remove(self._launch.namespace, self._pod, self._handlers)
-
-    def close(self) -> None:
-        self.stop()

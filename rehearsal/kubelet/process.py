@@ -18,7 +18,7 @@ from typing import Any
 from rehearsal import places
 from rehearsal.kube.client import ApiError, Kube, Unreachable
 from rehearsal.kubelet import probes, volumes
-from rehearsal.kubelet.program import TIME_SCALE, VOLUMES, Ends, Exit, Launch, LaunchError, Mount, Program
+from rehearsal.kubelet.program import TIME_SCALE, VOLUMES, Ends, Exit, Launch, LaunchError, Local, Mount, Program
 from rehearsal.processes import Process, StartError
 
 TOKEN_SECONDS = 7 * 24 * 3600
@@ -51,7 +51,7 @@ def free_host(ports: Sequence[int]) -> str:
             return host
 
 
-class RealProcess(Program):
+class RealProcess(Local):
     """Runs a built binary for a container. The end of the process is the end of the container.
 
     `ports` maps container ports to ports of `host`, an address on loopback; they are what the site's proxy and the
@@ -189,9 +189,6 @@ class RealProcess(Program):
     def stop(self) -> None:
         self._launch.world.backends.remove(self._launch.namespace, self._launch.pod_name, self._ports)
         self._process.stop()
-
-    def close(self) -> None:
-        self.stop()
 
 
 def directory_of(launch: Launch, mount: Mount) -> Path:

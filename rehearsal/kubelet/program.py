@@ -144,7 +144,24 @@ class Program:
         """The rehearsal ends: give back what this process holds here, leave the cluster as it is."""
 
 
-class Ends(Program):
+class Local(Program):
+    """A process that leaves nothing in the cluster: whether it is stopped or the rehearsal ends is one to it."""
+
+    def close(self) -> None:
+        self.stop()
+
+
+class Deaf(Program):
+    """A process that serves nothing."""
+
+    def refuses(self, probe: Mapping[str, Any], port: int | None, now: float) -> str | None:  # noqa: ARG002
+        return None if probe.get("exec") else f"dial tcp :{port}: connect: connection refused"
+
+    def listens(self, port: int, now: float) -> bool:  # noqa: ARG002
+        return False
+
+
+class Ends(Deaf):
     """A process that ends by itself at a given time, and never comes to serve anything."""
 
     def __init__(self, at: float, result: Exit) -> None:
@@ -152,12 +169,6 @@ class Ends(Program):
 
     def exited(self, now: float) -> Exit | None:
         return self._result if now >= self._at else None
-
-    def refuses(self, probe: Mapping[str, Any], port: int | None, now: float) -> str | None:  # noqa: ARG002
-        return None if probe.get("exec") else f"dial tcp :{port}: connect: connection refused"
-
-    def listens(self, port: int, now: float) -> bool:  # noqa: ARG002
-        return False
 
     def next_change(self, now: float) -> float | None:
         return self._at if now < self._at else None

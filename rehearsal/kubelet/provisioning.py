@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rehearsal.kube.client import ApiError
-from rehearsal.kubelet.program import Launch, Program
+from rehearsal.kubelet.program import Launch, Local
 
 Object = dict[str, Any]
 LOOK_SECONDS = 1.0
@@ -23,7 +23,7 @@ class UnmadeError(Exception):
     """Why no volume is made, or one is not deleted, as the event says."""
 
 
-class Provisioning(Program, ABC):
+class Provisioning(Local, ABC):
     """The controller of `driver` as long as its pod runs."""
 
     def __init__(self, launch: Launch, driver: str) -> None:
@@ -33,9 +33,6 @@ class Provisioning(Program, ABC):
 
     def stop(self) -> None:
         self._launch.world.tasks.cancel(self._task)
-
-    def close(self) -> None:
-        self.stop()
 
     @abstractmethod
     def _made(self, name: str, claim: Mapping[str, Any], kind: Mapping[str, Any]) -> Object | None:

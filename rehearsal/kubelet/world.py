@@ -30,6 +30,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "nodes": ("v1", "Node"),
     "configmaps": ("v1", "ConfigMap"),
     "secrets": ("v1", "Secret"),
+    "services": ("v1", "Service"),
     "claims": ("v1", "PersistentVolumeClaim"),
     "volumes": ("v1", "PersistentVolume"),
     "csinodes": ("storage.k8s.io/v1", "CSINode"),

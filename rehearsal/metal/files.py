@@ -1,6 +1,5 @@
 """The files of a host before anybody prepared it: what its installer left, what its kernel shows, its tools."""
 
-import json
 import os
 import secrets
 import shutil
@@ -8,6 +7,7 @@ import sys
 from pathlib import Path
 
 from rehearsal.metal.machine import Card, Machine
+from rehearsal.metal.tools.machine import write
 
 TOOLS = Path(__file__).resolve().parent / "tools"
 OWN = ("etc", "var", "root", "home", "opt", "srv", "mnt", "boot", ".machine")
@@ -63,7 +63,7 @@ def lay(disk: Path, machine: Machine, authorized: str, host_key: Path) -> None:
     for name in ("log", "lib/kubelet", "lib/dpkg", "tmp", "cache"):
         (disk / "var" / name).mkdir(parents=True, exist_ok=True)
     (disk / "var/run").symlink_to("/run")
-    (disk / ".machine/facts.json").write_text(json.dumps(machine.facts()))
+    write(str(disk / ".machine/facts"), machine.facts())
     _tools(disk)
     if machine.user != "root" and os.geteuid():
         _sudo_of_root(disk / "usr")

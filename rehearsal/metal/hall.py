@@ -7,6 +7,7 @@ of ids (unshare(1), --map-auto; newuidmap(1)), which `missing` says in a sentenc
 
 from __future__ import annotations
 
+import ast
 import compileall
 import contextlib
 import json
@@ -29,6 +30,7 @@ from rehearsal.metal.lacking import missing, unshare
 from rehearsal.metal.machine import Machine
 from rehearsal.metal.pools import Pools
 from rehearsal.metal.record import Record
+from rehearsal.metal.tools.machine import write
 from rehearsal.processes import Process, StartError
 
 log = logging.getLogger(__name__)
@@ -141,8 +143,8 @@ class Host:
 
     def change(self, **facts: Any) -> None:
         """Make the machine another one in these facts."""
-        path = self.disk / ".machine/facts.json"
-        path.write_text(json.dumps({**json.loads(path.read_text()), **facts}))
+        path = self.disk / ".machine/facts"
+        write(str(path), {**_literal(path), **facts})
 
     def know(self, machine: Machine) -> None:
         """More, or something else, is known of the machine; drives appear with its next boot."""
@@ -151,17 +153,21 @@ class Host:
 
     def fail(self, marks: Mapping[str, str]) -> None:
         """Let the next call of a tool whose words contain a mark end in `power`, `cut`, or with the words given."""
-        (self.disk / ".machine/faults.json").write_text(json.dumps(dict(marks)))
+        write(str(self.disk / ".machine/faults"), dict(marks))
 
     def calls(self) -> list[list[str]]:
         """Every call of a tool that keeps a state, in order."""
-        path = self.disk / ".machine/calls.jsonl"
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        path = self.disk / ".machine/calls"
+        return [ast.literal_eval(line) for line in path.read_text().splitlines()] if path.exists() else []
 
     def state(self) -> dict[str, Any]:
         """What its tools keep on disk."""
-        found = places.read_json(self.disk / ".machine/state.json") or {}
-        return dict(found)
+        return _literal(self.disk / ".machine/state")
+
+
+def _literal(path: Path) -> dict[str, Any]:
+    """What a host's tools keep in a file, read without running it."""
+    return dict(ast.literal_eval(path.read_text())) if path.exists() else {}
 
 
 class Hall:

@@ -18,7 +18,7 @@ CONSTANTS = frozenset({"apiVersion", "kind"})
 """Inputs that a typed Kubernetes class sets by itself."""
 
 
-COLLECTOR = ("import gc", "", "gc.set_threshold(100_000, 50, 50)", "")
+COLLECTOR = ("import atexit", "import gc", "", "gc.set_threshold(100_000, 50, 50)", "atexit.register(gc.freeze)", "")
 """The program's own setting: what it saves is not to be taken for less work than the floor does."""
 
 

@@ -7,7 +7,8 @@ import pytest
 from components.platform.jobs import schedule
 from components.training.backup import script
 from components.training.job import TrainingJob
-from tests.components.samples import CLI, SAMPLES, built, job_args
+from tests.components.samples import CLI, SAMPLES, built
+from tests.components.samples.training import job_args
 
 
 def spec() -> dict[str, Any]:

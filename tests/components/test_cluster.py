@@ -20,7 +20,8 @@ from components.aws.pod_identity import (
     write_prefix,
 )
 from rehearsal.cloud.seen.iam import decide, trusts
-from tests.components.samples import DEPLOYER, built, cluster_args
+from tests.components.samples import built
+from tests.components.samples.aws_nodes import DEPLOYER, cluster_args
 from tests.graph.outputs import INVOKES
 
 KEY = "arn:aws:kms:us-east-2:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"

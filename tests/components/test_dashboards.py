@@ -6,7 +6,8 @@ import pytest
 
 from components.monitoring.dashboards import MOST_BYTES, Dashboards, DashboardsArgs, content
 from monitoring.dashboards.model import Dashboard
-from tests.components.samples import BOARD, built
+from tests.components.samples import built
+from tests.components.samples.monitoring import BOARD
 from tests.monitoring.dashboards.boards import PLANS, boards
 
 

@@ -18,7 +18,8 @@ from components.serving.keys import ADMITTED, scraper_key
 from rehearsal.cluster.pages import Answer, Request
 from tests.components import real_nginx
 from tests.components.real_nginx import Ask
-from tests.components.samples import SAMPLES, built, service_args
+from tests.components.samples import SAMPLES, built
+from tests.components.samples.serving import service_args
 
 OLD, NEW = 'Old-key"with\\E$signs', "new-key"
 

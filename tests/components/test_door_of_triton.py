@@ -15,7 +15,8 @@ from components.serving.triton import TritonServer
 from rehearsal.cluster.pages import Answer, Request
 from tests.components import real_nginx
 from tests.components.real_nginx import Ask
-from tests.components.samples import built, triton_args
+from tests.components.samples import built
+from tests.components.samples.serving import triton_args
 
 OLD, NEW = "old-key", "new-key"
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from components.training.follow_up import FollowUp, follow_up_files
 from components.training.follow_up_rights import rules
-from tests.components.samples import built, follow_up_args
+from tests.components.samples import built
+from tests.components.samples.training import follow_up_args
 from tests.graph.harness import Recorded
 
 

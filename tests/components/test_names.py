@@ -15,20 +15,12 @@ from components.serving.keys import ServiceKeys, ServiceKeysArgs
 from components.serving.smoke import SmokeRequest
 from components.storage.staged import Staged
 from components.training.gates import Gate
-from tests.components.samples import (
-    FILE,
-    Make,
-    aws,
-    aws_nodes,
-    built,
-    done,
-    gate_args,
-    hub_args,
-    pool_args,
-    service_args,
-    smoke_args,
-    weights_args,
-)
+from tests.components.samples import Make, aws, aws_nodes, built, done
+from tests.components.samples.aws_nodes import pool_args
+from tests.components.samples.platform import FILE
+from tests.components.samples.serving import hub_args, service_args, smoke_args
+from tests.components.samples.storage import weights_args
+from tests.components.samples.training import gate_args
 from tests.graph.harness import Recorded
 from tests.graph.stackfiles import run_program, stack_config
 

@@ -8,7 +8,8 @@ from components.aws.lustre import Lustre
 from components.aws.network import Network
 from components.aws.security_groups import LustreGroup, LustreGroupArgs
 from policy.graph import Resource
-from tests.components.samples import SAMPLES, built, lustre_args, network_args
+from tests.components.samples import SAMPLES, built
+from tests.components.samples.aws import lustre_args, network_args
 
 
 def rules(sample: list[Resource]) -> set[tuple[str, str, str, str, int | None, int | None]]:

@@ -22,7 +22,8 @@ from planner.interfaces import layout
 from planner.nodes import allocatable_cpu_millicores
 from rehearsal.kubelet import hosts, nodeobject
 from rehearsal.tests.inside import facts
-from tests.components.samples import ENA, built, pool_args
+from tests.components.samples import built
+from tests.components.samples.aws_nodes import ENA, pool_args
 
 
 def pool(**changes: Any) -> Any:

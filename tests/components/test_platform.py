@@ -20,7 +20,8 @@ from components.platform.priorities import PRIORITIES
 from components.platform.taints import tolerations_of_all_pools
 from components.platform.training_operator import FLAGS, WEBHOOK, crd_url
 from components.platform.volcano import scheduler_config, volcano_values
-from tests.components.samples import FILE, SAMPLES, built, done
+from tests.components.samples import SAMPLES, built, done
+from tests.components.samples.platform import FILE
 
 
 def test_a_namespace_has_its_pod_security_quota_and_limits_j06_kj20() -> None:

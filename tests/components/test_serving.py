@@ -11,7 +11,9 @@ from components.serving.inference import InferenceService
 from components.serving.placement import Placement
 from components.serving.smoke import SmokeRequest
 from components.storage.staged import Staged
-from tests.components.samples import SAMPLES, SCALING, built, engine, service_args, smoke_args, weights_args
+from tests.components.samples import SAMPLES, built
+from tests.components.samples.serving import SCALING, engine, service_args, smoke_args
+from tests.components.samples.storage import weights_args
 
 
 def service(**changes: Any) -> Any:
@@ -49,13 +51,6 @@ def test_it_scales_on_metrics_of_its_pods_in05() -> None:
     assert [each["pods"]["metric"]["name"] for each in scaled["metrics"]] == list(targets)
     averages = [{"type": "AverageValue", "averageValue": quantity} for quantity in targets.values()]
     assert [each["pods"]["target"] for each in scaled["metrics"]] == averages
-
-
-@pytest.mark.parametrize(("way", "seconds"), [("scaleUp", 120), ("scaleDown", 300)])
-def test_one_replica_comes_or_goes_after_as_long_a_look_q08(way: str, seconds: int) -> None:
-    rules = service().one("sample-autoscaler").inputs["spec"]["behavior"][way]
-    assert rules["stabilizationWindowSeconds"] == seconds
-    assert rules["policies"] == [{"type": "Pods", "value": 1, "periodSeconds": seconds}]
 
 
 @pytest.mark.parametrize("spread", [False, True])

@@ -11,7 +11,9 @@ from components.aws.bucket import Bucket, BucketArgs
 from components.aws.lustre import Lustre, throughput_stays
 from components.storage.claims import ClaimSpec
 from components.storage.lustre_claims import LustreClaims
-from tests.components.samples import KEY_ARN, built, claims_args, lustre_args
+from tests.components.samples import built
+from tests.components.samples.aws import KEY_ARN, lustre_args
+from tests.components.samples.storage import claims_args
 
 
 def file_system(**changes: Any) -> dict[str, Any]:

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from components.training.job import TrainingJob
-from tests.components.samples import built, job_args
+from tests.components.samples import built
+from tests.components.samples.training import job_args
 from tests.graph import schema_kubernetes
 from tests.graph.harness import Recorded
 

@@ -15,7 +15,8 @@ from components.training.job import RunData, TrainingJob
 from components.training.pod import affinity, recorder
 from components.training.staging import SCRIPTS, staging_files
 from planner.reliability.checkpoints import Saving
-from tests.components.samples import built, job_args
+from tests.components.samples import built
+from tests.components.samples.training import job_args
 
 SAVING = Saving(every_s=900, within_s=60, keep=3, local=False, file_system_s=900)
 WHOLE = PodShape(gpus=8, cpu_millicores=24_000, memory_mib=9000, shm_mib=9)

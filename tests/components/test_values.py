@@ -44,7 +44,7 @@ from components.serving.keys import templates
 from components.serving.smoke import questions
 from components.training import copier
 from planner.reliability.checkpoints import Saving
-from tests.components.samples import pipelines_store
+from tests.components.samples.kubeflow import pipelines_store
 from tests.components.test_registered import opened
 
 WRITTEN = yaml.safe_load(Path(__file__).with_name("values.yaml").read_text(encoding="utf-8"))

@@ -13,7 +13,8 @@ import pytest
 from components.storage.staged import Staged
 from components.storage.sums import SUMS, checked
 from rehearsal.images import s3sync
-from tests.components.samples import CLI, built, weights_args
+from tests.components.samples import CLI, built
+from tests.components.samples.storage import weights_args
 
 SOURCE = "s3://models/it's here"
 Run = Callable[[str | None], subprocess.CompletedProcess[str]]

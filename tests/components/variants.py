@@ -72,44 +72,28 @@ from components.training.follow_up import FollowUp
 from components.training.gates import Gate
 from components.training.job import RunData, TrainingJob
 from planner.reliability.checkpoints import Saving
-from tests.components.samples import (
-    DEPLOYER,
-    ENA,
-    HOST_KEY,
+from tests.components.samples import Make, done
+from tests.components.samples.aws import (
     KEY_ARN,
-    LOGIN,
-    Make,
-    backup_args,
-    cluster_args,
-    done,
-    engine,
-    experiment_args,
-    external_secret_args,
     flow_logs_args,
-    follow_up_args,
-    gate_args,
     home_args,
-    host_args,
-    hub_args,
-    job_args,
     keeper_args,
     lustre_args,
-    machines_args,
-    mlflow_args,
-    monitoring_args,
     network_args,
-    page_args,
-    pool_args,
     rates_args,
     registry_args,
-    service_args,
-    sign_in_args,
-    smoke_args,
-    triton_args,
-    weights_args,
 )
+from tests.components.samples.aws_nodes import DEPLOYER, ENA, cluster_args, pool_args
 from tests.components.samples.common import of
-from tests.components.samples.metal import ceph_args, etcd_snapshots_args
+from tests.components.samples.gateway import page_args, sign_in_args
+from tests.components.samples.kubeflow import experiment_args
+from tests.components.samples.metal import HOST_KEY, LOGIN, ceph_args, etcd_snapshots_args, host_args, machines_args
+from tests.components.samples.monitoring import monitoring_args
+from tests.components.samples.platform import external_secret_args
+from tests.components.samples.serving import engine, hub_args, service_args, smoke_args, triton_args
+from tests.components.samples.storage import weights_args
+from tests.components.samples.tracking import mlflow_args
+from tests.components.samples.training import backup_args, follow_up_args, gate_args, job_args
 
 ADMIN = "arn:aws-us-gov:iam::123456789012:role/ops/On-Call"
 OWN_TAINT = Taint(key="gpucluster/pool", value="serving", effect="NoExecute")

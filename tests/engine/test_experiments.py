@@ -1,5 +1,5 @@
-"""Experiments of a rehearsed stack: trials are gangs under the real operator and Volcano, the best one wins, bad ones
-are ended early, and too many that fail end the experiment (R02, R05).
+"""Experiments of a rehearsed stack, one a team's: trials are gangs under the real operator and Volcano, the best one
+wins, bad ones are ended early, and too many that fail end the experiment (R02, R05).
 """
 
 import json
@@ -34,11 +34,16 @@ RATES: dict[str, Any] = {
 TOO_HIGH = {
     **RATES,
     "name": "too-high",
+    "team": "vision",
     "parameters": [{"name": "learning-rate", "floatRange": {"min": 1, "max": 10}}],
     "earlyStopping": None,
     "algorithm": {"name": "random"},
     "trials": {"parallel": 1, "most": 4, "failed": 2},
 }
+
+
+TEAM = {"name": "vision", "queue": "vision", "gpus": 1, "members": [{"role": "viewer", "group": "research"}]}
+SPACES = {"rates": "training", "too-high": "trials-vision"}
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +54,8 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsed]:
     stack = tree.stack("dev")
     for path, value in {
         "pools[1].count": 3,
-        "scheduling.queues": [{"name": "training", "weight": 4}, {"name": "experiments"}],
+        "scheduling.queues": [{"name": "training", "weight": 4}, {"name": "experiments"}, {"name": "vision"}],
+        "teams": [TEAM],
         "training.runs[0].nodes": 1,
         "training.runs[0].restarts": 0,
         "training.experiments": [RATES, TOO_HIGH],
@@ -62,7 +68,7 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsed]:
 
 
 def experiment(site: Rehearsed, name: str) -> dict[str, Any]:
-    found: dict[str, Any] = site.kube.get(API, "Experiment", name, "training") or {}
+    found: dict[str, Any] = site.kube.get(API, "Experiment", name, SPACES[name]) or {}
     return found
 
 
@@ -105,12 +111,15 @@ def test_the_webhooks_fill_nothing_in_r02(tuned: Rehearsed) -> None:
         assert experiment(tuned, each["metadata"]["name"])["spec"] == each["spec"]
 
 
-def test_trials_that_fail_end_their_experiment_r02(tuned: Rehearsed) -> None:
-    """DC12: each learning rate is so high that the loss is no number."""
+def test_trials_that_fail_end_their_experiment_in_their_teams_namespace_r02(tuned: Rehearsed) -> None:
+    """DC12: each learning rate is so high that the loss is no number. Quota, queue and rights are the team's (Y02)."""
     assert ended(tuned, "too-high")["Failed"] == "ExperimentFailed"
     status = experiment(tuned, "too-high")["status"]
     assert status["trialsFailed"] == 2
     assert "bestTrialName" not in status["currentOptimalTrial"]
+    trials = tuned.kube.list(API, "Trial", SPACES["too-high"])
+    assert {each["spec"]["runSpec"]["spec"]["runPolicy"]["schedulingPolicy"]["queue"] for each in trials} == {"vision"}
+    assert not [each for each in tuned.kube.list(API, "Trial", "training") if "too-high" in each["metadata"]["name"]]
 
 
 def test_a_trial_was_a_gang_of_the_experiments_queue_and_its_job_goes_unless_trials_are_stopped_r02(
@@ -159,7 +168,8 @@ def test_the_algorithms_go_with_their_experiments_and_up_changes_nothing(tuned: 
     own = {"run-watch"}
 
     def searching() -> set[str]:
-        return {each["metadata"]["name"] for each in tuned.kube.list("apps/v1", "Deployment", "training")} - own
+        made = [each for space in SPACES.values() for each in tuned.kube.list("apps/v1", "Deployment", space)]
+        return {each["metadata"]["name"] for each in made} - own
 
     until(lambda: not searching(), "the algorithms' services to go")
     tuned.assert_quiet()

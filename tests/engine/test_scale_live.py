@@ -14,6 +14,7 @@ import pytest
 from monitoring.failures import failures
 from rehearsal.command import ordering
 from rehearsal.kubelet import faults
+from settings.serving import Service
 from tests.rehearsed.test_alerts_fire import ALERTS
 
 from .rehearsed import Rehearsed, operations, rehearsed, until
@@ -21,7 +22,8 @@ from .trees import Tree
 
 pytestmark = [pytest.mark.engine, pytest.mark.scale]
 
-UP_S, DOWN_S, SCRAPE_S, EVALUATION_S = 12, 30, 10, 30
+UP_S, DOWN_S = (Service.model_fields[f"scale_{way}_seconds"].default // 10 for way in ("up", "down"))
+SCRAPE_S, EVALUATION_S = 10, 30
 LEAST, MOST = 2, 6
 BUSY, QUIET = "llama-3-8b", "other"
 RPS = 80.0

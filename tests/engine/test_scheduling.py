@@ -13,7 +13,8 @@ from rehearsal.cluster import ControlPlane
 from rehearsal.keys import Account, Keys
 from rehearsal.kube.client import Kube
 from rehearsal.toolchain import ensure
-from tests.components.samples import built, engine, service_args
+from tests.components.samples import built
+from tests.components.samples.serving import engine, service_args
 
 from .rehearsed import until
 

@@ -18,7 +18,7 @@ from rich.table import Table
 from catalogue.tables import SHIPPED
 from catalogue.units import HOURS_PER_MONTH
 from policy.graph import Graph, Resource
-from tests.graph.stackfiles import ROOT, run_program, stack_config
+from tests.graph.stackfiles import ROOT, told
 
 NO_PRICE = "no price"
 LATE_LOGS = "EKS delivers a cluster's last events after its end, and makes the group again: delete it"
@@ -202,16 +202,8 @@ def main(arguments: Sequence[str], console: Console | None = None) -> int:
         print(f"usage: make destroy-plan STACK=<name>; there are {names}", file=sys.stderr)
         return 2
     (stack,) = arguments
-    config = {
-        key: value for key, value in stack_config(stack).items() if not (isinstance(value, dict) and "secure" in value)
-    }
-    said: list[str] = []
-    try:
-        with patch.object(pulumi.log, "error", said.append), patch.object(pulumi.log, "warn"):
-            graph = run_program(config, stack=stack)
-    except SystemExit:
-        print("\n".join(said), file=sys.stderr)
-        return 1
+    with patch.object(pulumi.log, "warn"):
+        graph = told(stack)
     print_plan(graph, stack, console)
     return 0
 

@@ -2,6 +2,7 @@
 
 import json
 import runpy
+import sys
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from pathlib import Path
@@ -64,6 +65,25 @@ def run_program(config: Mapping[str, Any], *, stack: str, preview: bool = False)
     graph.fed_autoscalers = frozenset(each.get("subject", "") for each in waivers if each["rule"] == "autoscaler-unfed")
     graph.secrets = tuple(secrets.values())
     return graph
+
+
+def told(stack: str) -> Recorded:
+    """What a command shows of a stack's file; it knows no secret that is sealed there.
+
+    Prints why the program refuses its settings, and raises SystemExit of 1.
+    """
+    config = {key: value for key, value in stack_config(stack).items() if not _is_sealed(value)}
+    said: list[str] = []
+    try:
+        with patch.object(pulumi.log, "error", said.append):
+            return run_program(config, stack=stack)
+    except SystemExit:
+        print("\n".join(said), file=sys.stderr)
+        raise SystemExit(1) from None
+
+
+def _is_sealed(value: object) -> bool:
+    return isinstance(value, dict) and "secure" in value
 
 
 def refusal(config: Mapping[str, Any], *, stack: str) -> str:

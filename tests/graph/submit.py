@@ -18,7 +18,7 @@ import yaml
 from catalogue.echo import bare
 from policy.graph import Graph
 from tests.graph.schema_kubernetes import manifest
-from tests.graph.stackfiles import ROOT, run_program, stack_config
+from tests.graph.stackfiles import ROOT, stack_config, told
 
 KIND = "PyTorchJob"
 _PULUMI = "pulumi.com/"
@@ -85,15 +85,10 @@ def main(arguments: Sequence[str]) -> int:
     if not (ROOT / f"Pulumi.{options.stack}.yaml").is_file():
         print(f"there is no Pulumi.{options.stack}.yaml in this directory", file=sys.stderr)
         return 2
-    config = {key: value for key, value in stack_config(options.stack).items() if not _is_sealed(value)}
-    said: list[str] = []
+    account = options.account or stack_config(options.stack).get("gpucluster:platform", {}).get("accountId")
     try:
-        with patch.object(pulumi.log, "error", said.append), patch.object(pulumi.log, "warn"):
-            account = options.account or config.get("gpucluster:platform", {}).get("accountId")
-            found = job(run_program(config, stack=options.stack), options.run, account)
-    except SystemExit:
-        print("\n".join(said), file=sys.stderr)
-        return 1
+        with patch.object(pulumi.log, "warn"):
+            found = job(told(options.stack), options.run, account)
     except NoSuchRunError as error:
         print(f"{error}; type: make submit STACK={options.stack} RUN=NAME", file=sys.stderr)
         return 2
@@ -119,10 +114,6 @@ def _digits(text: str) -> str:
     if len(text) != 12 or not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text} is no AWS account: type its 12 digits")
     return text
-
-
-def _is_sealed(value: object) -> bool:
-    return isinstance(value, dict) and "secure" in value
 
 
 if __name__ == "__main__":

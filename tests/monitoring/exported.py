@@ -12,7 +12,7 @@ from monitoring.counters import DCGM_COUNTERS
 GAUGE, COUNTER, HISTOGRAM, UNTYPED = "gauge", "counter", "histogram", "untyped"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Exporter:
     """What a program exports. `version` is the one that is deployed, `metrics` are types by name."""
 
@@ -36,17 +36,17 @@ def _all(kind: str, *names: str) -> dict[str, str]:
 
 EXPORTERS = (
     Exporter(
-        name="dcgm-exporter",
-        version="4.5.3-4.8.2",
-        source="go-dcgm ec245c0 pkg/dcgm/const_fields.go, as monitoring/counters.py asks for them",
-        metrics={each.field: each.kind for each in DCGM_COUNTERS if each.kind != "label"},
+        "dcgm-exporter",
+        "4.5.3-4.8.2",
+        "go-dcgm ec245c0 pkg/dcgm/const_fields.go, as monitoring/counters.py asks for them",
+        {each.field: each.kind for each in DCGM_COUNTERS if each.kind != "label"},
     ),
     Exporter(
-        name="node_exporter",
-        version="1.12.1",
-        source="prometheus/node_exporter v1.12.1 collector/fixtures/e2e-output.txt, infiniband_linux.go,"
+        "node_exporter",
+        "1.12.1",
+        "prometheus/node_exporter v1.12.1 collector/fixtures/e2e-output.txt, infiniband_linux.go,"
         " meminfo_linux.go, systemd_linux.go",
-        metrics={
+        {
             **_all(
                 GAUGE,
                 "node_filesystem_avail_bytes",
@@ -87,10 +87,10 @@ EXPORTERS = (
         },
     ),
     Exporter(
-        name="EFA",
-        version="awsome-distributed-ai 4.validation_and_observability/3.efa-node-exporter",
-        source="its amazon_efa_linux.go; the same names in the SageMaker HyperPod user guide, EFA metrics",
-        metrics=_all(
+        "EFA",
+        "awsome-distributed-ai 4.validation_and_observability/3.efa-node-exporter",
+        "its amazon_efa_linux.go; the same names in the SageMaker HyperPod user guide, EFA metrics",
+        _all(
             COUNTER,
             "node_amazonefa_rdma_read_wr_err",
             "node_amazonefa_rdma_write_wr_err",
@@ -100,10 +100,10 @@ EXPORTERS = (
         ),
     ),
     Exporter(
-        name="kube-state-metrics",
-        version="2.20.0",
-        source="kubernetes/kube-state-metrics v2.20.0 docs/metrics/",
-        metrics=_all(
+        "kube-state-metrics",
+        "2.20.0",
+        "kubernetes/kube-state-metrics v2.20.0 docs/metrics/",
+        _all(
             GAUGE,
             "kube_cronjob_status_last_schedule_time",
             "kube_cronjob_status_last_successful_time",
@@ -125,11 +125,11 @@ EXPORTERS = (
         ),
     ),
     Exporter(
-        name="kubelet",
-        version="1.36",
-        source="kubernetes v1.36 pkg/kubelet/metrics/metrics.go and collectors/volume_stats.go; cAdvisor's"
+        "kubelet",
+        "1.36",
+        "kubernetes v1.36 pkg/kubelet/metrics/metrics.go and collectors/volume_stats.go; cAdvisor's"
         " metrics/prometheus.go",
-        metrics=_all(
+        _all(
             GAUGE,
             "container_memory_working_set_bytes",
             "kubelet_volume_stats_available_bytes",
@@ -137,16 +137,16 @@ EXPORTERS = (
         ),
     ),
     Exporter(
-        name="volcano",
-        version="1.14.1",
-        source="volcano-sh/volcano v1.14.4 pkg/controllers/metrics/queue.go",
-        metrics=_all(GAUGE, "volcano_queue_pod_group_inqueue_count", "volcano_queue_pod_group_pending_count"),
+        "volcano",
+        "1.14.1",
+        "volcano-sh/volcano v1.14.4 pkg/controllers/metrics/queue.go",
+        _all(GAUGE, "volcano_queue_pod_group_inqueue_count", "volcano_queue_pod_group_pending_count"),
     ),
     Exporter(
-        name="vllm",
-        version="0.2x",
-        source="vllm-project/vllm vllm/v1/metrics/loggers.py; http_requests_total by prometheus-fastapi-instrumentator",
-        metrics={
+        "vllm",
+        "0.2x",
+        "vllm-project/vllm vllm/v1/metrics/loggers.py; http_requests_total by prometheus-fastapi-instrumentator",
+        {
             **_all(GAUGE, "vllm:kv_cache_usage_perc", "vllm:num_requests_running", "vllm:num_requests_waiting"),
             **_all(COUNTER, "vllm:generation_tokens_total", "vllm:request_success_total", "http_requests_total"),
             **_all(
@@ -158,20 +158,20 @@ EXPORTERS = (
         },
     ),
     Exporter(
-        name="cert-manager",
-        version="1.21.1",
-        source="cert-manager v1.21.1 internal/collectors/certificate_collector.go",
-        metrics=_all(
+        "cert-manager",
+        "1.21.1",
+        "cert-manager v1.21.1 internal/collectors/certificate_collector.go",
+        _all(
             GAUGE,
             "certmanager_certificate_expiration_timestamp_seconds",
             "certmanager_certificate_renewal_timestamp_seconds",
         ),
     ),
     Exporter(
-        name="ceph",
-        version="20.2",
-        source="Ceph documentation, monitoring: manager module prometheus",
-        metrics={
+        "ceph",
+        "20.2",
+        "Ceph documentation, monitoring: manager module prometheus",
+        {
             **_all(GAUGE, "ceph_cluster_total_bytes", "ceph_cluster_total_used_bytes"),
             **_all(
                 COUNTER,
@@ -183,25 +183,25 @@ EXPORTERS = (
         },
     ),
     Exporter(
-        name="run",
-        version="of this project",
-        source="the metrics that a run's own script exports on `metricsPort`",
-        metrics={
+        "run",
+        "of this project",
+        "the metrics that a run's own script exports on `metricsPort`",
+        {
             **_all(GAUGE, "training_checkpoint_timestamp_seconds", "training_step_seconds"),
             "training_tokens_total": COUNTER,
         },
     ),
     Exporter(
-        name="sensors",
-        version="of this project",
-        source="node/sensors/sensors.py, from DMTF Redfish schemas Power, Thermal, PowerSupply, Fan and ThermalMetrics",
-        metrics=_all(GAUGE, "bmc_fan_ok", "bmc_inlet_celsius", "bmc_power_supply_ok", "bmc_power_watts", "bmc_up"),
+        "sensors",
+        "of this project",
+        "node/sensors/sensors.py, from DMTF Redfish schemas Power, Thermal, PowerSupply, Fan and ThermalMetrics",
+        _all(GAUGE, "bmc_fan_ok", "bmc_inlet_celsius", "bmc_power_supply_ok", "bmc_power_watts", "bmc_up"),
     ),
     Exporter(
-        name="file system",
-        version="of this project",
-        source="node/file_system/rates.py, from what FSx for Lustre tells CloudWatch",
-        metrics=_all(
+        "file system",
+        "of this project",
+        "node/file_system/rates.py, from what FSx for Lustre tells CloudWatch",
+        _all(
             GAUGE,
             "shared_files_bytes_per_second",
             "shared_files_fullest_target_ratio",
@@ -209,12 +209,7 @@ EXPORTERS = (
             "shared_files_rate_bytes_per_second",
         ),
     ),
-    Exporter(
-        name="prometheus",
-        version="3.14.0",
-        source="Prometheus documentation, jobs and instances",
-        metrics=_all(GAUGE, "up"),
-    ),
+    Exporter("prometheus", "3.14.0", "Prometheus documentation, jobs and instances", _all(GAUGE, "up")),
 )
 
 

@@ -1,24 +1,19 @@
 """Every metric that a rule reads is one that the deployed exporter exports (U02, U10)."""
 
-import os
 from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
 
 import promql_parser
 import pytest
-import yaml
 
 from monitoring.counters import DCGM_COUNTERS, dcgm_csv
 from monitoring.failures import failures
 from monitoring.recording import recorded
 from monitoring.rule import names
+from rehearsal.tests.vendors import listed_metrics
 from tests.monitoring.exported import COUNTER, EXPORTERS, exported
 from tests.monitoring.healthy import LIMITS, healthy
 from tests.monitoring.queries import metrics, nodes
 
-ROOT = Path(__file__).parents[2]
-UPSTREAM = Path(os.environ.get("GPUCLUSTER_UPSTREAM", ROOT.parent / "shared" / "upstream"))
 RULES = {f"{rule.name} {dict(rule.constant)}": rule.expression for g in recorded(LIMITS) for rule in g.rules}
 OURS = names(recorded(LIMITS)).keys()
 RATES = {"rate", "increase", "irate"}
@@ -108,16 +103,6 @@ def test_the_healthy_cluster_shows_what_is_exported() -> None:
     assert {series.partition("{")[0] for series in healthy()} - exported() == set()
 
 
-@cache
-def vendors() -> dict[str, dict[str, str]]:
-    """The vendors' own lists, or a skip that says that they are off."""
-    file = UPSTREAM / "metrics" / "metric-names.yaml"
-    if not file.exists():
-        pytest.skip("off: the vendors' lists of metrics are not at hand; set GPUCLUSTER_UPSTREAM")
-    listed: dict[str, dict[str, str]] = yaml.safe_load(file.read_text(encoding="utf-8"))["metrics"]
-    return listed
-
-
 @pytest.mark.parametrize(
     ("exporter", "prefix"),
     [("dcgm-exporter", "DCGM_"), ("node_exporter", "node_infiniband_"), ("vllm", "vllm:"), ("ceph", "ceph_")],
@@ -125,7 +110,7 @@ def vendors() -> dict[str, dict[str, str]]:
 def test_our_lists_agree_with_the_vendors(exporter: str, prefix: str) -> None:
     """Where the vendors' list has the family, it has each of our names, and does not call it removed."""
     ours = next(each.metrics for each in EXPORTERS if each.name == exporter)
-    theirs = vendors()
+    theirs = listed_metrics()
     names_of_family = {name for name in ours if name.startswith(prefix)} - BESIDE_THE_LISTS
     assert names_of_family - theirs.keys() == set()
     assert {name for name in names_of_family if theirs[name]["type"] == "removed"} == set()

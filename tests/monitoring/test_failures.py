@@ -49,7 +49,7 @@ def test_every_failure_has_its_own_names_and_a_test() -> None:
 def test_a_threshold_without_a_source_cannot_be_made_st17_x02() -> None:
     """An alert names its limit, and the limit who says so."""
     with pytest.raises(ValueError, match="85 C needs a source"):
-        Threshold(value=85, unit="C", source=" ")
+        Threshold(85, "C", " ")
     with pytest.raises(ValueError, match="need values and a source"):
         Codes(values=("79",), source="")
     with pytest.raises(ValueError, match="need values and a source"):
@@ -114,7 +114,7 @@ def test_expression_and_limits_name_each_other() -> None:
 
 
 def test_a_stack_may_set_its_own_threshold_with_its_own_source() -> None:
-    own = Threshold(value=80, unit="C", source="contract with the data centre")
+    own = Threshold(80, "C", "contract with the data centre")
     groups = alert_groups(replace(LIMITS, thresholds={("gpu-hot", "celsius"): own}), "docs/runbooks")
     rules = {rule["alert"]: rule["expr"] for group in groups for rule in group["rules"]}
     assert "gpucluster:gpu:temperature_celsius >= 80" in rules["GpuHot"]

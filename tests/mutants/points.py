@@ -1,9 +1,9 @@
 """Where a source can be broken: each argument, each entry of a dict or list, each literal, changed or dropped.
 
 Left out by construction: docstrings, annotations and decorators, conditions, everything in a `raise`, what is logged,
-logical names and parents (`named(...)`, the first argument of a constructor, `parent=`; the goldens of URNs hold them),
-and component outputs (`register_outputs`), which nothing but a person reads. What `Output.all` waits for is dropped and
-not changed: most of it is there for the order alone.
+what `--help` shows, logical names and parents (`named(...)`, the first argument of a constructor, `parent=`; the
+goldens of URNs hold them), and component outputs (`register_outputs`), which nothing but a person reads. What
+`Output.all` waits for is dropped and not changed: most of it is there for the order alone.
 """
 
 import ast
@@ -19,7 +19,9 @@ from tests.mutants.change import Place
 CHANGED = "__changed__"
 """Name of the builtin that changes a value at run time: see change.py."""
 
-SILENT = frozenset({"register_outputs", "named", "warn", "info", "debug", "error", "isinstance", "super", "field"})
+SILENT = frozenset(
+    {"register_outputs", "named", "warn", "info", "debug", "error", "isinstance", "super", "field", "ArgumentParser"}
+)
 """Calls whose arguments nobody registers."""
 
 COMPOSED = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Call, ast.Lambda)
@@ -175,7 +177,7 @@ class _Finder(ast.NodeVisitor):
             elif position >= first:
                 self._value(each, partial(node.args.__setitem__, position))
         for keyword in node.keywords:
-            if keyword.arg == "parent":
+            if keyword.arg == "parent" or (name == "add_argument" and keyword.arg in ("help", "metavar")):
                 continue
             if keyword.arg is None:
                 self.visit(keyword.value)

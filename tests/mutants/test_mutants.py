@@ -237,6 +237,8 @@ def found_in(tmp_path: Path, source: str) -> list[str]:
         'pulumi.log.warn("text", urn=3)',
         'self.register_outputs({"a": 1})',
         'x.named("role")',
+        'p = argparse.ArgumentParser(prog="x", description=__doc__)',
+        'p.add_argument(f, metavar="X", help="text")',
         "ResourceOptions(parent=x)",
         'Thing("logical-name")',
         "def f(x: Literal[3]) -> Literal[4]: pass",
@@ -246,7 +248,7 @@ def found_in(tmp_path: Path, source: str) -> list[str]:
     ],
 )
 def test_what_says_nothing_is_left_alone(tmp_path: Path, silent: str) -> None:
-    """Docstrings, messages, logs, outputs for a person, logical names, annotations, conditions."""
+    """Docstrings, messages, logs, help, outputs for a person, logical names, annotations, conditions."""
     assert [each for each in found_in(tmp_path, silent) if not each.startswith(("f ", "g "))] == []
 
 

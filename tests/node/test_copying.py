@@ -121,13 +121,14 @@ def test_a_save_is_hashed_once_on_its_way_and_never_again(
     local, shared = places
     save(local, 5, {f"__{rank}_0.distcp": os.urandom(3 << 20) for rank in range(3)})
     again: list[Path] = []
-    real = saves.hash_of
+    real = pumping.hash_of
 
     def counted(path: Path) -> str:
         again.append(path)
         return real(path)
 
-    monkeypatch.setattr(saves, "hash_of", counted)
+    for each in (saves, copying):
+        monkeypatch.setattr(each, "hash_of", counted)
     assert copying.once(local, shared, part=0, parts=1, keep=2)[0].endswith("whole")
     assert copying.once(local, shared, part=0, parts=1, keep=2) == []
     assert again == []

@@ -1,5 +1,6 @@
 """What the tools of a gate print, whole, cut and broken, and what it means (P16, P17, P19, LF04, NC13, NC14)."""
 
+import os
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -226,6 +227,27 @@ def test_stages_send_to_the_next_rank_and_hear_from_the_one_before(monkeypatch: 
     monkeypatch.setitem(sys.modules, "torch.distributed", exchanged)
     measure._pass_on("whole", "other", "group")
     assert exchanged.asked == [("send", 9), ("receive", 11)]
+
+
+def test_every_rank_of_a_node_alone_says_what_it_takes_p10(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """NCCL_DEBUG=INFO for as long as it measures, a file for each process; the log is all of them."""
+    torch, distributed = ModuleType("torch"), Distributed([0])
+    torch.distributed, torch.cuda = distributed, SimpleNamespace(device_count=lambda: 2)  # type: ignore[attr-defined]
+    distributed.TCPStore = lambda *_, **__: SimpleNamespace(port=7)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setitem(sys.modules, "torch.distributed", distributed)
+    monkeypatch.setattr(os, "environ", {})
+
+    def start(_first: int, ranks: int, *_: object) -> int:
+        for rank in range(ranks if os.environ.get("NCCL_DEBUG") == "INFO" else 0):
+            file = Path(os.environ["NCCL_DEBUG_FILE"].replace("%p", str(rank)))
+            file.write_text(f"n:1:1 [{rank}] NCCL INFO Using network IB\n", encoding="utf-8")
+        return 0
+
+    monkeypatch.setattr(measure, "start", start)
+    assert measure.alone(tmp_path, []) == 0
+    assert "NET" in os.environ["NCCL_DEBUG_SUBSYS"].split(",")
+    assert sorted(networks((tmp_path / "nccl.log").read_text(encoding="utf-8"))) == [0, 1]
 
 
 @pytest.mark.parametrize(

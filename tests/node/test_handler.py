@@ -120,9 +120,11 @@ def test_the_gpu_pools_are_the_first_to_go_and_what_is_left_is_told() -> None:
     assert account.record.emptied is False
 
 
-def test_a_pool_sleeps_and_is_remembered_first() -> None:
+@pytest.mark.parametrize("status", ["ACTIVE", "DEGRADED"])
+def test_a_pool_sleeps_and_is_remembered_first(status: str) -> None:
+    """Also one that has lost a node: the others cost all night."""
     hours = OffHours(time_zone="UTC", days=("mon",), start="08:00", end="17:00")
-    account = Played(NEVER, {"training": GROUP, "other": GROUP})
+    account = Played(NEVER, {"training": {**GROUP, "status": status}, "other": GROUP})
     told = keep(account, replace(TASK, off_hours=hours), END)
     assert told["pools"] == {"training": 0}
     put = "ssm put_parameter"
@@ -166,6 +168,14 @@ def test_a_block_is_filled_and_signalled_by_its_own_reservation() -> None:
     keep(account, replace(TASK, blocks=(block,)), start + timedelta(hours=47, minutes=16))
     (change,) = [request for name, request in account.calls if name == "eks update_nodegroup_config"]
     assert change["taints"] == {"addOrUpdateTaints": [SIGNAL]}
+    account.groups["training-1"]["taints"] = [SIGNAL]
+    account.calls.clear()
+    keep(account, replace(TASK, blocks=(block,)), start + timedelta(hours=47, minutes=17))
+    assert account.calls == [], "it has the signal, and people were told"
+    extended["EndDate"] = start + timedelta(days=3)
+    keep(account, replace(TASK, blocks=(block,)), start + timedelta(hours=47, minutes=18))
+    (change,) = [request for name, request in account.calls if name == "eks update_nodegroup_config"]
+    assert (change["nodegroupName"], change["taints"]) == ("training-1", {"removeTaints": [SIGNAL]})
 
 
 @pytest.mark.parametrize("status", ["ACTIVE", "DEGRADED"])

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import copying
+import pumping
 import pytest
 import saves
 import sealing
@@ -116,7 +117,7 @@ def test_what_changes_while_it_is_hashed_is_no_save(
     shared: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = made(shared / "step-3", **{"a": "a", ".metadata": "i"})
-    hashed = saves.hash_of
+    hashed = pumping.hash_of
 
     def meanwhile(path: Path) -> str:
         made(place, late="b")

@@ -3,6 +3,7 @@
 import errno
 import os
 import random
+import shutil
 import subprocess
 import sys
 import threading
@@ -16,6 +17,8 @@ import pytest
 import stage
 from disks import Disks, StagingError
 from stage import Share, Staging
+
+from tests.node.test_saves import KilledError
 
 NAME = "web-text-1a2b3c4d"
 
@@ -201,6 +204,27 @@ def test_room_is_made_of_what_nobody_holds(source: Path, disks: Disks, monkeypat
         Staging(source, disks, "new").bring("two")
     assert sorted(disks.whole()) == ["old-2", NAME]
     assert save.read_bytes() == b"weights"
+
+
+def test_a_removal_that_is_killed_leaves_nothing_half_and_the_next_takes_the_rest(
+    source: Path, disks: Disks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Staging(source, disks, "old").bring("gone")
+    _full(monkeypatch, disks, 1000)
+    for owner, call, whole in ((Path, "rename", ["old"]), (shutil, "rmtree", [])):
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, call, killed)
+            with pytest.raises(KilledError):
+                disks.make_room(10**9, "new")
+        assert disks.whole() == whole
+    assert list(disks.root.glob(".gone-*"))
+    assert disks.make_room(0, "new") == []
+    assert not list(disks.root.glob(".gone-*"))
+
+
+def killed(path: Path, *_: object, **__: object) -> None:
+    if path.exists():
+        raise KilledError
 
 
 def test_without_knowing_which_pods_are_there_nothing_is_taken_away(

@@ -1,22 +1,19 @@
 """Bills of materials of on-premises racks."""
 
+from math import ceil
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalogue.metal_types import Cooling
-from catalogue.parts import PARTS
 from catalogue.servers import SERVERS
-from catalogue.storage_servers import STORAGE_SERVERS
 from catalogue.switches import SWITCHES
 from planner.bom import Basis, Bom, Part, spares
-from planner.bom_metal import RoomOrder, metal_bom
 from planner.cost.amounts import Amount
 from planner.metal_types import MetalPlan
 from planner.networks import cheapest_switches
+from tests.planner.facility.test_rules import DLC
 from tests.planner.site import planned_site
-
-ROOM = RoomOrder(racks=4, pdus=16, batteries_kwh=0, cooling=Cooling.AIR, liquid_kw=0)
 
 
 def one_switch() -> MetalPlan:
@@ -31,7 +28,8 @@ def counts(bom: Bom) -> dict[str, float]:
 def test_ten_design_dimensions_have_lines() -> None:
     """A11, A12, I01: nothing of a cluster is forgotten; a bill without servers says what it lacks."""
     assert planned_site().bom.empty == ()
-    bare = metal_bom([], [], None, (), ROOM, PARTS)
+    room = ("rack", "rack PDU", "air handling")
+    bare = Bom(lines=tuple(line for line in planned_site().bom.lines if line.item in room))
     assert set(bare.empty) == {
         Part.GPU,
         Part.CPU,
@@ -53,8 +51,8 @@ def test_bill_of_eight_systems_on_one_switch() -> None:
     shelf = {line.item: line.spares for line in bom.lines if line.spares}
     assert shelf["spare ConnectX-7 NDR"] == 2
     assert shelf["ndr multimode cable"] == 2
-    assert there["management switch"] == 1
-    assert there["management cable"] == 2 * (3 + 8 + 4 + 2) + 1 + 1
+    assert there["management switch"] == 2
+    assert there["management cable"] == 2 * (3 + 8 + 4 + 2) + 1 + 1 + there["rack PDU"] + 2 * 2
 
 
 def test_fabric_and_its_optics_are_a_good_part_of_the_bill() -> None:
@@ -114,19 +112,19 @@ def test_own_racks_are_compared_with_the_same_gpus_on_aws() -> None:
 
 def test_what_has_no_price_is_named() -> None:
     """I09: a sum that leaves a part out says which."""
-    bom = metal_bom([(SERVERS["ASUS XA NB3I-E12"], 2)], [], None, (), ROOM, PARTS)
-    assert [line.item for line in bom.unpriced] == ["ASUS XA NB3I-E12", "spare ConnectX-8 XDR"]
-    without = metal_bom([], [(STORAGE_SERVERS["OSS 24x15.36TB NDR"], 4)], None, (), ROOM, {})
-    assert {"rack", "rack PDU"} <= {line.item for line in without.unpriced}
-    assert without.cost().usd == 180_000
+    bom = planned_site({"pools.1.server": "ASUS XA NB3I-E12"}).bom
+    assert {line.item for line in bom.unpriced} >= {"ASUS XA NB3I-E12", "spare ConnectX-8 XDR"}
+    priced = [line for line in bom.lines if line not in bom.unpriced]
+    assert bom.cost().usd == Bom(lines=tuple(priced)).cost().usd > 180_000
 
 
 def test_liquid_and_batteries_are_bought_by_size() -> None:
     """A11, I08: coolant loops by kW, batteries by kWh; a room's own air handling is not bought."""
-    wet = RoomOrder(racks=2, pdus=8, batteries_kwh=13.6, cooling=Cooling.DLC, liquid_kw=81.6)
-    there = counts(metal_bom([], [], None, (), wet, PARTS))
-    assert (there["coolant loop, per kW"], there["battery, per kWh"]) == (82, 13.6)
-    dry = metal_bom([], [], None, (), ROOM, PARTS)
+    batteries = {"kwh": 13.6, "minutes": 10, "covers": "all"}
+    wet = planned_site({"facility.cooling": DLC, "facility.ups": batteries})
+    there = counts(wet.bom)
+    assert (there["coolant loop, per kW"], there["battery, per kWh"]) == (ceil(wet.facility.heat.liquid_kw), 13.6)
+    dry = planned_site().bom
     assert "battery, per kWh" not in counts(dry)
     assert next(line for line in dry.lines if line.part is Part.COOLING).basis is Basis.INCLUDED
 

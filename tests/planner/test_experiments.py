@@ -73,6 +73,35 @@ def test_the_forecast_of_a_trial_is_of_its_own_tokens_and_nodes() -> None:
     assert twice.trial_hours == pytest.approx(2 * found.trial_hours, rel=0.01)
 
 
+def of_a_team(gpus: int = 2, changes: dict[str, Any] | None = None, **queue: Any) -> AwsPlan:
+    team = {"name": "vision", "queue": "vision", "gpus": gpus, "members": [{"role": "viewer", "group": "people"}]}
+    queues = [{"name": "training", "weight": 4}, {"name": "vision", **queue}]
+    return stack({"scheduling.queues": queues, "teams": [team], **(changes or {})}, team="vision")
+
+
+def test_trials_of_a_team_are_in_its_queue_and_its_quota_y02() -> None:
+    found = of_a_team()
+    assert errors(found) == []
+    assert (found.experiments["rates"].namespace, found.experiments["rates"].trial.queue) == ("trials-vision", "vision")
+    told = dict(experiment_facts(found.experiments["rates"]))["trials"]
+    assert told is not None
+    assert told.endswith("in queue vision, for team vision to see in trials-vision")
+    assert stack().experiments["rates"].namespace == "training"
+    assert errors(of_a_team(gpus=1)) == [("team-trials-beyond-quota", "gpucluster:teams[0].gpus")]
+    assert errors(of_a_team(reclaimable=False)) == [("trials-queue", "team")]
+
+
+def test_trials_of_a_team_read_no_snapshot_of_the_runs_y02() -> None:
+    """It is a volume of their namespace; that no platform of this test makes snapshots is another finding."""
+    data = {"name": "chats", "gb": 20, "source": "s3://acme-datasets/chats"}
+
+    def rules_of(**more: Any) -> set[str]:
+        changes = {"training.datasets": [{**data, **more}], "training.runs.0.dataset": {"name": "chats"}}
+        return {rule for rule, _ in errors(of_a_team(changes=changes))}
+
+    assert rules_of(snapshot="2026-11") - rules_of() == {"dataset-snapshot", "team-trials-snapshot"}
+
+
 def test_an_elastic_run_has_trials_of_fixed_size() -> None:
     """Katib reads the log of a master, which an elastic run has not."""
     changes = {"training.runs.0.elastic": {"minNodes": 1}}
@@ -285,12 +314,12 @@ def test_what_says_nothing_is_refused_with_its_path(case: str) -> None:
     assert f"training.experiments[0].{sentence}" in str(refused.value)
 
 
-def test_the_system_pool_holds_katib_and_an_algorithm_for_each_experiment() -> None:
+def test_the_system_pool_holds_katib_an_algorithm_for_each_experiment_and_what_signs_for_its_webhooks() -> None:
     before, found = planned().monitoring, stack().monitoring
     assert before
     assert found
-    assert found.room.asked_cpu_millicores - before.room.asked_cpu_millicores == 200 + 250 + 200
-    assert found.room.asked_memory_mib - before.room.asked_memory_mib == 384 + 1024 + 512
+    assert found.room.asked_cpu_millicores - before.room.asked_cpu_millicores == 200 + 250 + 200 + 30
+    assert found.room.asked_memory_mib - before.room.asked_memory_mib == 384 + 1024 + 512 + 192
 
 
 def test_the_plan_is_told_in_sentences() -> None:

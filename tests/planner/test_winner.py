@@ -116,21 +116,27 @@ def test_a_run_of_a_preset_is_not_in_the_file() -> None:
         written("config: {gpucluster:preset: mid}\n", RUN, VALUES)
 
 
+def listed(condition: str = "Succeeded") -> str:
+    """As kubectl lists what has the name, in any namespace."""
+    return json.dumps({"kind": "List", "items": [experiment(condition)]})
+
+
 def test_the_command_writes_the_file_and_shows_the_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "Pulumi.dev.yaml"
     file.write_text(DEV)
-    assert main(["--stack", "dev"], read=json.dumps(experiment())) == 1
+    assert main(["--stack", "dev"], read=listed()) == 1
     assert "no experiment rates" in capsys.readouterr().err
-    assert main(["--stack", "dev", "--to", RUN], read=json.dumps(experiment("Failed"))) == 1
+    assert main(["--stack", "dev", "--to", RUN], read=listed("Failed")) == 1
     assert file.read_text() == DEV
-    assert main(["--stack", "dev", "--to", RUN], read=json.dumps(experiment())) == 0
+    assert main(["--stack", "dev", "--to", RUN], read=listed()) == 0
     said = capsys.readouterr().out.splitlines()
     assert [line[:1] for line in said] == ["-", "+", "@", "-", "+", "n"]
     assert said[4].endswith("--learning-rate=0.00031, --warmup-steps=80]")
     assert script_of(file.read_text())[-1] == "--warmup-steps=80"
-    assert main(["--stack", "dev", "--to", RUN], read=json.dumps(experiment())) == 0
+    assert main(["--stack", "dev", "--to", RUN], read=listed()) == 0
     assert "has the winner already" in capsys.readouterr().out
-    assert main(["--stack", "dev"], read="") == 2
+    for nothing in ("", '{"kind": "List", "items": []}'):
+        assert main(["--stack", "dev"], read=nothing) == 2

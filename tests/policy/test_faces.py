@@ -6,6 +6,7 @@ from policy import RULES, page
 from policy.report import report
 from policy.rule import Rule, violations
 from tests.graph import __main__ as command
+from tests.graph import stackfiles
 from tests.graph.changes import both, gone, put
 from tests.graph.stackfiles import graph_of, stack_config
 
@@ -44,10 +45,10 @@ def test_a_broken_rule_is_shown_with_its_remedy_and_source() -> None:
 def test_make_policy_ends_with_1_where_a_rule_is_broken(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(command, "run_program", lambda *_, **__: graph_of("prod"))
+    monkeypatch.setattr(command, "told", graph_of)
     assert command.main(["prod"]) == 0
     assert capsys.readouterr().out == f"prod keeps all {len(RULES)} rules\n"
-    monkeypatch.setattr(command, "run_program", lambda *_, **__: gone("efa-self-in")(graph_of("prod")))
+    monkeypatch.setattr(command, "told", lambda stack: gone("efa-self-in")(graph_of(stack)))
     assert command.main(["prod"]) == 1
     assert "efa_open_to_itself" in capsys.readouterr().out
 
@@ -62,6 +63,7 @@ def test_make_policy_says_why_a_stack_is_refused(
 ) -> None:
     config = stack_config("metal")
     bare = {key: value for key, value in config.items() if key != "gpucluster:inventory"}
-    monkeypatch.setattr(command, "stack_config", lambda _: bare)
-    assert command.main(["metal"]) == 1
+    monkeypatch.setattr(stackfiles, "stack_config", lambda _: bare)
+    with pytest.raises(SystemExit, match="1"):
+        command.main(["metal"])
     assert "is missing, so the stack can only be planned" in capsys.readouterr().err

@@ -22,7 +22,7 @@ from rehearsal.testing.answering import Asked, Said, answering
 from rehearsal.tests.inside.simulated import GPU, Node
 from rehearsed import gate as played
 from rehearsed.gate_texts import SYSTEM
-from tests.components.samples import gate_args
+from tests.components.samples.training import gate_args
 
 EFA = "vpc.amazonaws.com/efa"
 IMAGE = "nvcr.io/nvidia/pytorch:26.03-py3"

@@ -13,7 +13,8 @@ from components.serving.tokens import SecretKey
 from rehearsal.tests.inside import workloads
 from rehearsal.tests.inside.account import until
 from rehearsal.tests.inside.conftest import Site
-from tests.components.samples import Options, built, smoke_args
+from tests.components.samples import Options, built
+from tests.components.samples.serving import smoke_args
 
 pytestmark = pytest.mark.engine
 WHERE = "inference"

@@ -1,4 +1,4 @@
-"""Katib's objects against the inventory of its vendor's set of that version (manifests/v1beta1, katib-standalone)."""
+"""Katib's objects against the inventory of its vendor's set of that version (manifests/v1beta1, katib-cert-manager)."""
 
 import base64
 import json
@@ -20,6 +20,7 @@ from .vendors import Objects, inventory, registered, rights
 POSTGRESQL = "PostgreSQL, which the vendor's other set has (installs/katib-standalone-postgres)"
 LEFT_OUT = {
     ("Namespace", "kubeflow"): "the stack's own",
+    ("Issuer", "katib-selfsigned-issuer"): "an authority that outlives the certificate",
     ("ServiceAccount", "katib-ui"): "the UI",
     ("ClusterRole", "katib-ui"): "the UI",
     ("ClusterRoleBinding", "katib-ui"): "the UI",
@@ -34,7 +35,9 @@ LEFT_OUT = {
 """Objects of the vendor's set that are not registered under their name, and why."""
 
 NOT_NEEDED = {
-    ("", "secrets"): "of all namespaces",
+    ("", "secrets"): "certificates of its own",
+    ("admissionregistration.k8s.io", "validatingwebhookconfigurations"): "certificates of its own",
+    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"): "certificates of its own",
     ("", "persistentvolumes"): "resumePolicy FromVolume",
     ("", "persistentvolumeclaims"): "resumePolicy FromVolume, which makes one",
     ("", "pods"): "jobs of other kinds",
@@ -53,7 +56,7 @@ NOT_NEEDED = {
 @pytest.fixture
 def theirs() -> Objects:
     """The vendor's objects."""
-    return inventory(f"katib-{versions.KATIB.removeprefix('v')}")
+    return inventory(f"katib-{versions.KATIB.removeprefix('v')}-cert-manager")
 
 
 @cache
@@ -75,10 +78,16 @@ def test_no_right_is_ours_alone_and_what_is_left_out_is_said(theirs: Objects) ->
     asked = everywhere | {right for each in ours().of_type("Role") for right in rights(each.inputs["rules"])}
     assert {right for right in asked if right not in wanted and (*right[:2], "*") not in wanted} == set()
     missing = {(group, resource) for group, resource, _ in wanted - asked}
-    assert missing - {("", "secrets")} == set(NOT_NEEDED) - {("", "secrets")}
-    assert ("", "secrets", "get") not in everywhere
-    looks = {verb for _, resource, verb in everywhere if "webhook" not in resource}
-    assert looks == {"get", "list", "watch"}
+    assert missing == set(NOT_NEEDED)
+    assert {verb for _, _, verb in everywhere} == {"get", "list", "watch"}
+
+
+def test_the_webhooks_certificate_is_the_vendors_but_that_it_is_no_authority(theirs: Objects) -> None:
+    was = theirs["Certificate", "katib-webhook-cert"]["spec"]
+    here = mine()["Certificate", "katib-webhook-cert"]["spec"]
+    assert all(here[key] == was[key] for key in ("dnsNames", "secretName"))
+    assert was["isCA"]
+    assert "isCA" not in here
 
 
 @pytest.mark.parametrize("kind", ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"])

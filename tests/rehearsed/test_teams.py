@@ -11,7 +11,7 @@ from tests.stacks.test_teams import aws
 __all__ = ["account", "tools", "trial"]
 pytestmark = pytest.mark.engine
 
-TEAM, TRAINERS, RESEARCH = "team-vision", "gpucluster:vision:trainer", "research"
+TEAM, TRIALS, TRAINERS, RESEARCH = "team-vision", "trials-vision", "gpucluster:vision:trainer", "research"
 LEADS = "gpucluster:speech:operator"
 ORDER = ("Namespace", "ClusterRole", "ResourceQuota", "RoleBinding", "ValidatingAdmissionPolicy")
 IMAGE = "registry.k8s.io/pause:3.10"
@@ -40,9 +40,8 @@ def kube(trial: Trial) -> Kube:
     client = trial.plane.kube()
     client.apply(crd("scheduling.volcano.sh", "v1beta1", "PodGroup"), "tests")
     client.apply(crd("batch.volcano.sh", "v1alpha1", "Job"), "tests")
-    made = [
-        each for each in aws().resources.values() if each.custom and each.name.startswith(("teams-", "team-rights"))
-    ]
+    of_teams = ("teams-", "team-rights", f"namespaces-{TRIALS}")
+    made = [each for each in aws().resources.values() if each.custom and each.name.startswith(of_teams)]
     for each in sorted(made, key=lambda one: ORDER.index(one.kind) if one.kind in ORDER else len(ORDER)):
         client.apply(dict(each.inputs), "tests", force=True)
     eventually(lambda: client.get("v1", "ServiceAccount", "default", TEAM))
@@ -93,9 +92,27 @@ def test_people_may_what_their_role_says(kube: Kube, group: str, verb: str, what
     assert may(kube, group, verb, what) is allowed
 
 
-OWN = {RESEARCH: TEAM, TRAINERS: TEAM, LEADS: "team-speech"}
-PLACES = (TEAM, "team-speech", "training", "pipelines", "tracking", "kube-system", "default")
-ELSEWHERE = [(group, each) for group, own in OWN.items() for each in PLACES if each != own]
+@pytest.mark.parametrize("group", [RESEARCH, TRAINERS])
+def test_people_read_the_experiments_of_their_team_and_change_nothing_there(kube: Kube, group: str) -> None:
+    """Who could start or enter a pod there would have the shared file system, the tracker and Katib's database."""
+    read = [("list", f"{each}.kubeflow.org") for each in ("experiments", "suggestions", "trials", "pytorchjobs")]
+    for verb, what in (*read, ("watch", "experiments.kubeflow.org"), ("list", "pods"), ("get", "pods/log")):
+        assert may(kube, group, verb, what, TRIALS), (verb, what)
+    changes = [
+        *((verb, "pods") for verb in ("create", "patch", "delete")),
+        *(("create", f"pods/{each}") for each in ("exec", "attach", "portforward", "ephemeralcontainers")),
+        *(("delete", f"{each}.kubeflow.org") for each in ("experiments", "trials", "pytorchjobs")),
+        ("create", "experiments.kubeflow.org"),
+        ("create", "jobs.batch"),
+        ("get", "secrets"),
+        ("create", "serviceaccounts/token"),
+    ]
+    assert [each for each in changes if may(kube, group, *each, TRIALS)] == []
+
+
+OWN = {RESEARCH: (TEAM, TRIALS), TRAINERS: (TEAM, TRIALS), LEADS: ("team-speech",)}
+PLACES = (TEAM, TRIALS, "team-speech", "training", "pipelines", "tracking", "kube-system", "default")
+ELSEWHERE = [(group, each) for group, own in OWN.items() for each in PLACES if each not in own]
 OF_OTHERS = (
     ("list", "pods"),
     ("get", "pods/log"),

@@ -1,22 +1,19 @@
 """A vLLM server under a load that a person offers to its Service: what its `/metrics` say, and what its GPU does."""
 
-import os
 import re
 import time
 from pathlib import Path
 
 import pytest
-import yaml
 
 from rehearsal.cluster.pages import texts
 from rehearsal.kubelet.allotted import Holder
 from rehearsal.kubelet.program import Exit, Launch
 from rehearsal.tests.inside.simulated import GPU, Node, one, samples
+from rehearsal.tests.vendors import listed_metrics
 from rehearsed import vllm
 from rehearsed.vllm_load import Replica, Server, asked
 
-ROOT = Path(__file__).parents[2]
-NAMES = Path(os.environ.get("GPUCLUSTER_UPSTREAM", ROOT.parent / "shared" / "upstream")) / "metrics/metric-names.yaml"
 START = 1_000_000.0
 ABSENT = ":(corrupted_requests|iteration_tokens|kv_block|lora_requests)"
 """What adapters and switches add, and samples of an engine step."""
@@ -148,9 +145,7 @@ def test_a_gpu_that_fails_ends_the_server_and_lets_no_other_begin(node: Node, cl
 
 def test_every_name_that_vllm_exports_is_there_and_no_other(node: Node, clock: Clock) -> None:
     """Against the names in the vendors' data, where that is at hand."""
-    if not NAMES.exists():
-        pytest.skip(f"vendors' data are not at hand: {NAMES}")
-    listed = {name: each["type"] for name, each in yaml.safe_load(NAMES.read_text())["metrics"].items()}
+    listed = {name: each["type"] for name, each in listed_metrics().items()}
     vendor = {name: kind for name, kind in listed.items() if name.startswith("vllm:") and kind != "removed"}
     page = replica(node).page()
     kinds = dict(line.split(" ")[2:] for line in page.splitlines() if line.startswith("# TYPE vllm:"))

@@ -6,10 +6,16 @@ from typing import Any
 
 import pytest
 
+from review.blocks import Rank
 from review.comment import comment
 from review.compared import Compared
+from review.diff import is_noise
+from review.losses import losses
 from review.post import LIMIT, MARKER
 from review.preview import Preview
+from review.sections import sections
+from review.words import plain
+from review.words import step as gained
 from tests.review.stacks import compared, preview, stepped, told, urn
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -57,6 +63,8 @@ def test_more_nodes_of_a_pool(tmp_path: Path, accept: bool) -> None:
     """The pull request that changes `pools[1].count`: nodes, money, nothing replaced, quotas to ask for first."""
     stack = compared(tmp_path, "prod", GROWN, grown())
     assert decided(stack) == "- **prod**: +6 p5.48xlarge, +USD 331/h, no replacement, no new warning"
+    ranks = [Rank.DECISION, Rank.LOSSES, Rank.NUMBERS, Rank.LOSSES, *[Rank.FINDINGS] * 3, Rank.DIFF, Rank.NOISE]
+    assert [each.rank for each in sections(stack)] == ranks, "what is cut last stands first, restarts among it"
     same_as_golden("count", shown(stack), accept)
 
 
@@ -107,6 +115,34 @@ def test_a_renamed_component(tmp_path: Path, accept: bool) -> None:
     same_as_golden("renamed", text, accept)
 
 
+@pytest.mark.parametrize("name", ["name", "namePrefix", "clusterName", "roleName", "nodeGroupName", "metadata"])
+def test_a_rename_is_seen_whatever_the_name_is_called(name: str) -> None:
+    old, new = ({name: {"name": each} if name == "metadata" else each, "size": 1} for each in ("old", "new"))
+    changes = preview(stepped("create", ROLE, "new-role", new=new), stepped("delete", ROLE, "old-role", old))
+    (row,) = losses(Compared(stack="prod", before=None, after=None, preview=changes)).lines
+    assert "made again as `new-role`" in row
+
+
+@pytest.mark.parametrize(
+    ("kind", "data"),
+    [
+        ("aws:efs/fileSystem:FileSystem", "every file on it"),
+        ("aws:fsx/lustreFileSystem:LustreFileSystem", "every file on it"),
+        ("aws:s3/bucket:Bucket", "every object in it"),
+        ("aws:s3/bucketV2:BucketV2", "every object in it"),
+        ("aws:ebs/volume:Volume", "what is on it"),
+        ("aws:kms/key:Key", "what only it can decrypt"),
+        ("aws:eks/cluster:Cluster", "everything that runs in it"),
+        ("kubernetes:core/v1:PersistentVolumeClaim", "what is on its volume"),
+        ("kubernetes:core/v1:Namespace", "everything in it"),
+    ],
+)
+def test_what_goes_with_a_thing_is_said_and_stands_first(kind: str, data: str) -> None:
+    changes = preview(stepped("delete", ROLE, "a", {}), stepped("replace", kind, "b", {}, {}, keys=["x"]))
+    first, _ = losses(Compared(stack="prod", before=None, after=None, preview=changes)).lines
+    assert f"`x` cannot change in place; **{data} goes with it**" in first
+
+
 def test_another_thing_of_the_same_type_is_no_rename(tmp_path: Path) -> None:
     changes = preview(
         stepped("create", ROLE, "new-role", new={"description": "for nodes"}),
@@ -145,6 +181,32 @@ def test_four_hundred_changed_resources(tmp_path: Path, accept: bool) -> None:
     same_as_golden("four-hundred", text, accept)
 
 
+@pytest.mark.parametrize(
+    ("path", "value", "noise"),
+    [
+        ("metadata.labels.app", "x", True),
+        ('metadata.annotations["a/b"]', "x", True),
+        ("tags.day", "1", True),
+        ("tagsAll.day", "1", True),
+        ("spec.selector.matchLabels.app", "x", True),
+        ("urn", "x", True),
+        ("provider", "x", True),
+        ("__defaults[0]", "x", True),
+        ("policy", "x", True),
+        ("assumeRolePolicy", "x", True),
+        ("inlinePolicies[0].policy", "x", True),
+        ("inlinePolicy", "x", True),
+        ("target", "urn:pulumi:prod::gpucluster::aws:ec2/vpc:Vpc::network", True),
+        ("document", ' {"Statement": []}', True),
+        ("document", '{"statement": []}', False),
+        ("spec.replicas", 3, False),
+        ("data.provider_name", "x", False),
+    ],
+)
+def test_documents_labels_and_urns_are_apart(path: str, value: object, noise: bool) -> None:
+    assert is_noise(path, value) is noise
+
+
 def test_of_two_long_texts_the_part_that_differs_is_shown(tmp_path: Path) -> None:
     texts = [f"{'same ' * 100}{word}{' same' * 100}" for word in ("before", "after")]
     step = stepped("update", "kubernetes:core/v1:ConfigMap", "a", *({"data": {"x": each}} for each in texts))
@@ -154,6 +216,11 @@ def test_of_two_long_texts_the_part_that_differs_is_shown(tmp_path: Path) -> Non
     assert line.count("... (1,00") == 2
 
 
+def test_a_value_cannot_end_the_folded_diff(tmp_path: Path) -> None:
+    step = stepped("update", "kubernetes:core/v1:ConfigMap", "a", {"data": {"x": "1"}}, {"data": {"x": "```\n<img>"}})
+    assert "!   data.x: 1 => ''' <img>" in shown(compared(tmp_path, "prod", None, preview(step))).splitlines()
+
+
 def test_a_stack_that_is_new_and_one_that_is_gone(tmp_path: Path) -> None:
     """The base of a new one is nothing; a file that is removed takes nothing away by itself."""
     new = Compared(stack="dev", before=None, after=told(tmp_path, "dev"))
@@ -161,7 +228,8 @@ def test_a_stack_that_is_new_and_one_that_is_gone(tmp_path: Path) -> None:
     assert first.startswith("- **dev**: new: +2 m7i.xlarge, +2 p5.4xlarge, +2 g6e.xlarge, +USD ")
     assert "The base has no `Pulumi.dev.yaml`: everything is new." in shown(new)
     gone = Compared(stack="dev", before=told(tmp_path, "dev"), after=None)
-    assert "its resources stay, and cost money, until `pulumi destroy`" in decided(gone)
+    removed = "its stack file is removed: its resources stay, and cost money, until `pulumi destroy`"
+    assert decided(gone) == f"- **dev**: {removed}"
 
 
 def test_no_stack_changes() -> None:
@@ -223,10 +291,6 @@ def test_fewer_nodes_may_end_what_runs_there(tmp_path: Path) -> None:
     assert "| run llama-3-70b-pretrain | pool training loses 1 of 8 nodes" in text
 
 
-def test_growth_restarts_nothing(tmp_path: Path) -> None:
-    assert "restart" not in decided(compared(tmp_path, "prod", GROWN, grown()))
-
-
 def test_policies_stand_in_the_comment(tmp_path: Path) -> None:
     """Those that stop an update also in the line to decide on."""
     told_of = {"resourceUrn": urn(ROLE, "a-role"), "policyName": "least-rights", "enforcementLevel": "mandatory"}
@@ -243,6 +307,14 @@ def test_a_preview_that_fails_says_what_the_engine_says(tmp_path: Path) -> None:
     stack = compared(tmp_path, "prod", None, failed)
     assert decided(stack).startswith("- **prod**: **preview fails**: ")
     assert "```text\nboom ''' boom\n```" in shown(stack)
+
+
+def test_every_mark_of_markdown_is_only_a_mark() -> None:
+    assert plain("\\|<*_`[]! a @b a@b") == "\\\\\\|&lt;\\*\\_\\`\\[\\]\\! a @&#8203;b a@b"
+
+
+def test_a_difference_has_no_digits_of_the_machines() -> None:
+    assert (gained(13_485_333.30, 13_485_333.33), gained(1.0, 1.0000004)) == ("+0.03", "+0")
 
 
 def test_text_of_a_stack_file_is_only_text(tmp_path: Path) -> None:

@@ -57,6 +57,8 @@ def test_without_a_keeper_in_the_account_the_files_end_counts() -> None:
     assert ended(Nobody())
     assert ended(Nobody("ParameterNotFound"))
     assert not ended(Nobody(), now=datetime(2026, 11, 23, 15, 59, tzinfo=UTC))
+    why = "it has no keeper in the account, and ends at 2026-11-23 16:00 UTC by its file"
+    assert over(lab(), Nobody(), "gpucluster", "lab", NOW) == (True, why)
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,9 @@ def test_what_is_more_than_text_is_not_posted(
     """A fork writes what it likes into its artifact; refused before anything is asked of GitHub."""
     (artifact / "comment.md").write_text(text)
     assert post(artifact) == 1
-    assert why in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert said.startswith("::error::not posted: ")
+    assert why in said
     assert hub.calls == []
 
 

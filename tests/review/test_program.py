@@ -33,3 +33,5 @@ def test_every_file_that_the_program_reads_is_the_programs() -> None:
     read = {str(path.relative_to(ROOT)) for path in sources}
     assert {"stacks/aws_keeper.py", "node/keeper/handler.py"} <= read
     assert sorted(path for path in read if not path.startswith((*PROGRAM, *APART))) == []
+    others = [each for each in PROGRAM if not any(path.startswith(each) for path in read)]
+    assert others == ["Pulumi.yaml", "requirements.txt", "redfish/"], "what no test here reads, and no slip of the pen"

@@ -76,7 +76,7 @@ def test_a_role_that_others_may_take_is_refused(
     assert said in shown
 
 
-@pytest.mark.parametrize("action", CHANGES)
+@pytest.mark.parametrize("action", ["ec2:TerminateInstances", "eks:DeleteCluster", "iam:CreateRole", "s3:DeleteBucket"])
 def test_a_role_that_looks_and_may_change_something_is_refused(action: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*WORDS, "--look"], account=Role(NARROW, allowed=action)) == 1
     assert f"role/deploy: {action}: a job that looks needs no such right; remove it" in capsys.readouterr().err

@@ -24,5 +24,4 @@ def planned(preset: str, **sections: Any) -> tuple[MetalPlan, SlurmPlan]:
 
 @cache
 def as_shipped(preset: str) -> tuple[MetalPlan, SlurmPlan]:
-    """A preset as it is."""
     return planned(preset)

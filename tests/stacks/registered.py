@@ -366,6 +366,7 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
         for each in graph.of_type("VpcEndpoint")
         if each.inputs["vpcEndpointType"] == "Interface"
     ),
+    "certificates": lambda graph: any(each.name == "cert-manager" for each in graph.of_type("Release")),
     "vpc.leadsOut": lambda graph: bool(graph.of_type("NatGateway")),
     "vpc.flowLogs.days": at("flow-logs-group", "retentionInDays"),
     "keeper.hourlyUsd": lambda graph: round(keeper_task(graph)["hourly_usd"], 2),

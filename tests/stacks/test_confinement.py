@@ -6,7 +6,7 @@ import pytest
 
 from policy.documents import ROLE, rights, trusted
 from policy.pods import Pod, pods
-from policy.security import against_baseline, against_restricted
+from policy.security import ENFORCE, against_baseline, against_restricted
 from tests.graph.stackfiles import graph_of
 
 AS_ROOT = "no runAsNonRoot: true in"
@@ -59,6 +59,14 @@ def test_every_container_gains_nothing_and_asks_for_the_runtimes_seccomp_profile
             assert context["allowPrivilegeEscalation"] is False
             assert context["capabilities"]["drop"] == ["ALL"]
             assert context["seccompProfile"] == {"type": "RuntimeDefault"}
+
+
+@pytest.mark.parametrize("stack", ["dev", "prod"])
+def test_pods_of_charts_are_held_by_their_namespace_but_where_the_threat_model_says_why_y15(stack: str) -> None:
+    """They have their makers' security contexts; S06's policy holds those of `training`."""
+    spaces = (each.inputs["metadata"] for each in graph_of(stack).of_type("Namespace"))
+    levels = {each["name"]: each["labels"][ENFORCE] for each in spaces}
+    assert {name for name, level in levels.items() if level != "baseline"} == {"training", "gpu-operator", "monitoring"}
 
 
 INTERFACES = ("ec2:AssignPrivateIpAddresses", "ec2:AttachNetworkInterface", "ec2:ModifyNetworkInterfaceAttribute")

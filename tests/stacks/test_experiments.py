@@ -127,6 +127,36 @@ def test_experiments_come_after_katib_and_katib_after_the_training_operator() ->
     assert operator in found.graph.one("katib-controller").depends_on
 
 
+def test_katibs_webhooks_have_their_certificate_of_cert_manager_r02() -> None:
+    """The one that the gateway has, or one of their own: what injects their authority is told which, and waited for."""
+    for found in (deployed("fake").graph, tuned()):
+        certificate = found.one("katib-certificate")
+        assert certificate.inputs["spec"]["dnsNames"][0] == "katib-controller.kubeflow.svc"
+        assert found.one("cert-manager-release").urn in found.one("katib-issuer-own").depends_on
+        for kind in ("validating", "mutating"):
+            hook = found.one(f"katib-{kind}")
+            assert certificate.urn in hook.depends_on
+            assert hook.inputs["metadata"]["annotations"] == {
+                "cert-manager.io/inject-ca-from": "kubeflow/katib-webhook-cert",
+                "pulumi.com/waitFor": "jsonpath={.webhooks[0].clientConfig.caBundle}",
+            }
+            assert hook.urn in found.one("katib-controller").depends_on
+        volumes = found.one("katib-controller").inputs["spec"]["template"]["spec"]["volumes"]
+        assert {"name": "cert", "secret": {"secretName": certificate.inputs["spec"]["secretName"]}} in volumes
+        config = json.loads(found.one("katib-config").inputs["data"]["katib-config.yaml"])
+        assert config["init"]["certGenerator"] == {"enable": False}
+
+
+def test_cert_manager_is_there_for_katib_alone() -> None:
+    """Without a gateway there are no kinds of routes, and cert-manager would end where it is told to look for them."""
+    found = tuned()
+    assert found.one("cert-manager-release").inputs["values"]["extraArgs"] == []
+    assert "gateway" not in {each.inputs["metadata"]["name"] for each in found.of_type("Namespace")}
+    network, manager = Network(found), End(namespace="cert-manager", labels={"app": "cert-manager"})
+    assert network.passes(manager, End(address="10.64.0.10"), 443)
+    assert not network.passes(manager, End(address="203.0.113.9"), 443), "an authority outside"
+
+
 def test_no_pod_but_a_trials_waits_for_katib() -> None:
     """A controller that is down keeps nobody else's pods from being made."""
     (hook,) = [

@@ -114,7 +114,7 @@ def test_alerts_compare_with_what_is_planned() -> None:
     watched = planned().monitoring
     assert watched
     assert isinstance(watched.alerts, Alerts)
-    hot = Threshold(value=77, unit="C", source="contract with the data centre")
+    hot = Threshold(77, "C", "contract with the data centre")
     expected = Limits(
         pools=(
             PoolLimits(name="big", gpus_per_node=8),

@@ -8,6 +8,7 @@ from typing import Any
 import pulumi
 import pytest
 
+from components.tracking.mlflow import SERVER
 from planner.teams import TeamPlan
 from policy.graph import Graph
 from policy.pods import pods
@@ -36,12 +37,16 @@ TEAMS: list[dict[str, Any]] = [
     },
 ]
 OF_A_TEAM = End(namespace="team-vision", labels={"app": "notebook"})
+TRIALS = "trials-vision"
 
 
 @cache
 def aws() -> Recorded:
     config = deepcopy(stack_config("dev"))
     config["gpucluster:scheduling"]["queues"] += [{"name": "vision", "gpus": 2}, {"name": "speech"}]
+    training = config["gpucluster:training"]
+    training["experiments"] = [{**fake.rates(), "run": training["runs"][0]["name"], "nodes": 1, "team": "vision"}]
+    training["tracking"] = {"kind": "mlflow"}
     return run_program({**config, "gpucluster:teams": TEAMS}, stack="dev")
 
 
@@ -80,9 +85,16 @@ def test_each_team_has_a_confined_namespace_that_names_its_queue() -> None:
         assert metadata["labels"]["pod-security.kubernetes.io/enforce"] == "baseline"
 
 
-def test_its_quota_is_the_stack_files() -> None:
+def test_its_quota_is_the_stack_files_and_parted_between_its_people_and_its_trials() -> None:
+    """One trial of one GPU runs at once."""
     hard = aws().one("teams-vision-quota").inputs["spec"]["hard"]
-    assert hard["requests.nvidia.com/gpu"] == "2"
+    held = {
+        each: aws().one(f"namespaces-{TRIALS}-{each}-quota").inputs["spec"]["hard"]["requests.nvidia.com/gpu"]
+        for each in ("inference", "training", "experiments")
+    }
+    assert (hard["requests.nvidia.com/gpu"], held) == ("1", {"inference": "0", "training": "0", "experiments": "1"})
+    other = aws().one("teams-speech-quota").inputs["spec"]["hard"]
+    assert other["requests.nvidia.com/gpu"] == "1"
     assert hard["requests.storage"] == "300Gi"
     assert (hard["services.loadbalancers"], hard["services.nodeports"]) == ("0", "0")
     serving = aws().one("teams-vision-inference-quota").inputs["spec"]
@@ -100,7 +112,54 @@ def test_people_are_bound_by_group_in_their_own_namespace_only() -> None:
     assert bound(aws(), "teams-vision-viewer") == ("gpucluster:team-viewer", ["research"])
     assert bound(aws(), "teams-speech-viewer") == ("gpucluster:team-viewer", ["gpucluster:speech:viewer"])
     bindings = [each for each in aws().of_type("RoleBinding") if each.name.startswith("teams-")]
-    assert {each.inputs["metadata"]["namespace"] for each in bindings} == {"team-vision", "team-speech"}
+    assert {each.inputs["metadata"]["namespace"] for each in bindings} == {"team-vision", "team-speech", TRIALS}
+    everybody = ("gpucluster:team-viewer", ["gpucluster:vision:trainer", "research"])
+    assert bound(aws(), "teams-vision-trials") == everybody
+    assert aws().one("teams-vision-trials").inputs["metadata"]["namespace"] == TRIALS
+
+
+def test_trials_of_a_team_are_where_its_people_read_r02() -> None:
+    """In its queue, by Katib's and the operator's rights there; the files that they mount are none of the team's."""
+    graph = aws()
+    labels = graph.one(f"namespaces-{TRIALS}").inputs["metadata"]["labels"]
+    assert (labels["gpucluster/team"], labels["gpucluster/queue"]) == ("vision", "vision")
+    assert labels["katib.kubeflow.org/metrics-collector-injection"] == "enabled"
+    experiment = graph.one("experiment-rates-experiment").inputs
+    assert experiment["metadata"]["namespace"] == TRIALS
+    job = experiment["spec"]["trialTemplate"]["trialSpec"]["spec"]
+    assert job["runPolicy"]["schedulingPolicy"]["queue"] == "vision"
+    volumes = job["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["volumes"]
+    named = {each["persistentVolumeClaim"]["claimName"] for each in volumes if "persistentVolumeClaim" in each}
+    of_files = graph.of_type("PersistentVolumeClaim")
+    there = {each.inputs["metadata"]["name"] for each in of_files if each.inputs["metadata"]["namespace"] == TRIALS}
+    assert named <= there
+    assert not [each for each in of_files if each.inputs["metadata"]["namespace"] == "team-vision"]
+    acting = {
+        each.inputs["subjects"][0]["name"]
+        for each in graph.of_type("RoleBinding")
+        if each.inputs["metadata"]["namespace"] == TRIALS and each.inputs["subjects"][0]["kind"] == "ServiceAccount"
+    }
+    assert {"katib-controller", "training-operator"} <= acting
+    for found, one in ((graph, False), (graph_of("dev"), True)):
+        (container,) = found.one("training-operator-deployment").inputs["spec"]["template"]["spec"]["containers"]
+        assert ("--namespace=training" in container["args"]) is one, "it serves one namespace, or looks at all"
+        rules = found.one("training-operator-access-rights").inputs["rules"]
+        looked_at = [each for each in rules if "pods" in each["resources"]]
+        assert [each["verbs"] for each in looked_at] == ([] if one else [["get", "list", "watch"]])
+    assert graph.one("experiment-rates-account").inputs["metadata"]["namespace"] == TRIALS
+
+
+def test_what_a_team_starts_itself_asks_nothing_of_trials_katib_or_the_tracker_nw08() -> None:
+    """As it could say it is a trial: labels are its own."""
+    network = Network(aws())
+    said = {"gpucluster/experiment": "rates", "gpucluster/run": "rates", "katib.kubeflow.org/suggestion": "rates"}
+    trial, forged = End(namespace=TRIALS, labels=said), End(namespace="team-vision", labels=said)
+    manager, tracker = "katib-database-manager", End(namespace="tracking", labels=SERVER)
+    for source, passes in ((trial, True), (forged, False)):
+        assert network.passes(source, manager, 6789) is passes
+        assert network.passes("katib-controller", source, 6789) is passes
+        assert network.passes(source, tracker, 5000) is passes
+        assert network.passes(source, trial, 23456) is passes
 
 
 def test_who_is_of_two_teams_is_known_to_eks_once() -> None:

@@ -283,3 +283,21 @@ def test_a_run_is_given_the_topology_that_somebody_wrote_down() -> None:
     held = [each.inputs["data"] for each in graph.of_type("ConfigMap") if "node.xml" in (each.inputs.get("data") or {})]
     assert held == [{"node.xml": text}]
     assert volume["configMap"]["name"]
+
+
+def test_two_to_six_replicas_come_and_go_by_the_corrected_windows_q08() -> None:
+    """One more each two minutes, one less each five, unless a file says otherwise; test_scale_live takes a tenth."""
+    config = deepcopy(stack_config("dev"))
+    config["gpucluster:pools"][2]["count"] = 7
+    config["gpucluster:budget"] = {"maxHourlyUsd": 40}
+    config["gpucluster:serving"]["services"][0] |= {"minReplicas": 2, "maxReplicas": 6}
+    spec = run_program(config, stack="dev").one("service-llama-3-8b-autoscaler").inputs["spec"]
+    assert (spec["minReplicas"], spec["maxReplicas"]) == (2, 6)
+    windows = {"scaleUp": 120, "scaleDown": 300}
+    assert spec["behavior"] == {
+        way: {
+            "stabilizationWindowSeconds": seconds,
+            "policies": [{"type": "Pods", "value": 1, "periodSeconds": seconds}],
+        }
+        for way, seconds in windows.items()
+    }

@@ -46,9 +46,13 @@ class Told:
         raise AssertionError(f"{service} {operation} {request}")
 
     def call(self, service: str, operation: str, **request: Any) -> Any:
+        if operation == "put_parameter":
+            assert (request["Type"], request["Overwrite"]) == ("String", True)
+            self._values[request["Name"]] = request["Value"]
         if (service, operation) == ("lambda", "get_function_configuration"):
             assert request["FunctionName"] == "gpucluster-lab-keeper"
             return {"Environment": {"Variables": {"KEEPER": TASK}}}
+        assert operation in ("get_parameter", "put_parameter")
         return {"Parameter": {"Value": self._values[request["Name"]]}}
 
 
@@ -58,12 +62,34 @@ def test_the_account_tells_of_a_labs_life() -> None:
     assert life(Told("never", "{}"), "gpucluster", "lab") == Life(ends=None, stopped="", hourly_usd=4, latest=None)
 
 
+def test_the_command_says_the_price_and_what_to_write(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = Told("2026-11-23T18:00:00Z", "{}")
+    monkeypatch.setattr("sweep.extend.AwsAccount", lambda region, profile: {("r", "p"): told}[region, profile])
+    monkeypatch.setattr(Told, "region", "r", raising=False)
+    words = ["--stack", "lab", "--region", "r", "--profile", "p", "--hours"]
+    assert main([*words, "1.5"], now=NOW) == 0
+    assert capsys.readouterr().out == (
+        "lab ends at 2026-11-23T19:30:00Z; 1.5 hours more cost 6.00 USD\n"
+        'set keeper.endsAt to "2026-11-23T19:30:00Z" in Pulumi.lab.yaml: its tags follow with the next pulumi up\n'
+    )
+    known = life(told, "gpucluster", "lab")
+    assert known.ends == NOW + timedelta(hours=3.5)
+    assert main([*words, "1"], now=known.ends) == 1
+    assert capsys.readouterr().out == (
+        "lab is not extended: it ended at 2026-11-23T19:30:00Z and is being removed; "
+        "to create a new one, destroy what is left of it, then run pulumi up\n"
+    )
+
+
 @pytest.mark.parametrize("hours", ["", "two", "0", "-1", "nan", "10000"])
 def test_hours_that_are_none_are_refused(hours: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--stack", "lab", "--hours", hours]) == 2
     assert "type HOURS=2" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("cloud")
 def test_a_lab_without_a_keeper_is_told_as_such(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--stack", "nobody", "--hours", "2"]) == 2
     assert "nobody has no keeper in us-east-1" in capsys.readouterr().err

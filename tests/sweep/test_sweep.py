@@ -1,7 +1,7 @@
 """Sweeping an account: what is found, what goes and in which order, what never does; counted through AWS' own APIs."""
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any
@@ -10,6 +10,7 @@ import pytest
 
 from rehearsal.tests.cloud.conftest import Cloud
 from rehearsal.tests.cloud.world import Network
+from sweep import controllers
 from sweep.__main__ import main
 from sweep.account import AwsAccount
 from sweep.ends import ends_parameter
@@ -21,19 +22,20 @@ from tests.sweep.conftest import NOT_YET, TODAY, Lab, listed, tags
 
 MINE = Owner(project="gpucluster", stack="lab", expiry=date(2026, 11, 22), protected=False)
 WHOLE = {
-    "cluster": 1,
-    "node group": 1,
-    "NAT gateway": 1,
-    "capacity reservation": 1,
-    "endpoint": 1,
-    "address": 1,
-    "volume": 1,
-    "load balancer": 1,
-    "classic load balancer": 1,
-    "security group": 1,
-    "interface": 1,
-    "file system": 1,
+    "cluster": "eks",
+    "node group": None,
+    "NAT gateway": "nat",
+    "capacity reservation": "m7i.large",
+    "endpoint": "endpoint",
+    "address": None,
+    "volume": "gp3-gib",
+    "load balancer": None,
+    "classic load balancer": None,
+    "security group": None,
+    "interface": None,
+    "file system": "fsx-SCRATCH_2-gib",
 }
+"""One of each kind, and the row of its price."""
 
 
 def thing(kind: str, state: str = "", **more: Any) -> Found:
@@ -66,16 +68,25 @@ def test_a_stack_without_a_day_that_can_be_read_never_expires() -> None:
         assert not owner.expired(date(2999, 1, 1))
 
 
-def test_nodes_go_first_and_what_holds_others_last() -> None:
-    """A node group before its cluster, the cluster before what its controllers would make again."""
-    group, cluster = thing("node group", within="x"), thing("cluster")
-    balancer, system, nat = thing("load balancer"), thing("file system"), thing("NAT gateway")
-    node = thing("instance", "running")
-    everything = [balancer, cluster, system, nat, node, group]
-    assert list(ready(everything, everything)) == [group]
-    assert list(ready(everything[:-1], everything[:-1])) == [cluster, node]
-    assert list(ready([balancer, cluster, system, nat], [balancer, cluster, system, nat])) == [cluster, system, nat]
-    assert list(ready([balancer], [balancer])) == [balancer]
+NODES = {"node group", "instance"}
+WAITS_FOR = {
+    "instance": {"node group"},
+    "cluster": {"node group"},
+    "capacity reservation": NODES,
+    "load balancer": {"cluster"},
+    "classic load balancer": {"cluster"},
+    "security group": {"cluster", "load balancer", "classic load balancer"},
+    **dict.fromkeys(("interface", "file system", "NAT gateway", "endpoint"), NODES),
+}
+"""A node group before its cluster, the cluster before what its controllers would make again."""
+
+
+@pytest.mark.parametrize("kind", sorted({*WHOLE, "instance"}))
+def test_nodes_go_first_and_what_holds_others_last(kind: str) -> None:
+    one = thing(kind, {"volume": "available", "address": "free"}.get(kind, ""))
+    held = {each for each in {*WHOLE, "instance"} - {kind} if not list(ready([one], [one, thing(each)]))}
+    assert held == WAITS_FOR.get(kind, set())
+    assert list(ready([one], [one])) == [one]
 
 
 @pytest.mark.parametrize(
@@ -113,7 +124,8 @@ def test_an_expired_lab_goes_and_nothing_else_does(cloud: Cloud, network: Networ
     Lab(cloud, network, "over", tags("over")).everything()
     Lab(cloud, network, "today", tags("today", NOT_YET)).nat_gateway()
     cloud.client("ec2").create_volume(AvailabilityZone="us-east-1a", Size=1)
-    assert there(account, "over") == WHOLE
+    assert there(account, "over") == dict.fromkeys(WHOLE, 1)
+    assert {each.kind: each.price for each in look(account) if each.owner.stack == "over"} == WHOLE
     assert swept(account, "today").asked == []
     done = swept(account, "over")
     assert (done.left, done.refused, len(done.asked)) == ([], {}, len(WHOLE))
@@ -234,6 +246,42 @@ def test_a_load_balancer_that_is_the_last_of_a_lab_is_known_by_what_was_there(
     assert "k8s-alone" not in names
 
 
+class Noted:
+    """An account that holds one security group, and notes the filters of each question."""
+
+    def __init__(self, **tags: str) -> None:
+        self.filters: dict[str, list[Any]] = {}
+        self._group = {"GroupId": "sg-1", "Tags": listed(tags)}
+
+    def pages(self, service: str, operation: str, **request: Any) -> Iterator[Any]:  # noqa: ARG002 - the protocol's
+        self.filters.setdefault(operation, []).append(request.get("Filters"))
+        groups = [self._group] if operation == "describe_security_groups" else []
+        yield defaultdict(list, SecurityGroups=groups)
+
+    def call(self, *_: str, **__: Any) -> Any:
+        return {"Addresses": []}
+
+
+def test_the_group_of_a_cluster_is_none_of_its_controllers_while_that_stands() -> None:
+    """EKS takes it along; before, it refuses to let it go."""
+    account = Noted(**{"kubernetes.io/cluster/lab": "owned", "aws:eks:cluster-name": "lab"})
+    assert [each.id for each in controllers.look(account, {"lab": MINE})] == ["sg-1"]
+    assert list(controllers.look(account, {"lab": MINE}, ["lab"])) == []
+
+
+def test_questions_are_ones_that_ec2_takes_and_leave_out_what_is_gone() -> None:
+    account = Noted()
+    look(account, {f"cluster-{each}": MINE for each in range(450)})
+    asked = [each[0]["Values"] for each in account.filters["describe_security_groups"]]
+    assert [len(each) for each in asked] == [200, 200, 51], "a filter has 200 values at most"
+    keys = {"elbv2.k8s.aws/cluster", *(f"kubernetes.io/cluster/cluster-{each}" for each in range(450))}
+    assert {key for each in asked for key in each} == keys
+    mine, states = account.filters["describe_instances"][0]
+    assert mine == {"Name": "tag-key", "Values": ["gpucluster:stack"]}
+    alive = ["pending", "running", "stopping", "stopped"]
+    assert states == {"Name": "instance-state-name", "Values": alive}
+
+
 def test_what_is_held_on_demand_costs_and_goes(cloud: Cloud, network: Network, account: AwsAccount) -> None:
     Lab(cloud, network, "holding", tags("holding")).held()
     (found,) = [each for each in look(account) if each.owner.stack == "holding"]
@@ -256,8 +304,6 @@ def test_interface_endpoints_cost_and_go_when_no_node_asks_them(
     (found,) = [each for each in look(account) if each.owner.stack == "closed"]
     assert (found.kind, found.size) == ("endpoint", 1)
     assert hourly(found) == pytest.approx(0.01)
-    group = thing("node group")
-    assert list(ready([found, group], [found, group])) == [group]
     assert swept(account, "closed").left == []
     left = cloud.client("ec2").describe_vpc_endpoints()["VpcEndpoints"]
     assert [each["VpcEndpointType"] for each in left if each["State"] != "deleting"] == ["Gateway"]

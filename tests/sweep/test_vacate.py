@@ -15,15 +15,19 @@ KUBECTL = '''#!{python}
 import json, pathlib, sys
 file = pathlib.Path({file!r})
 held = json.loads(file.read_text())
+if held["context"]:
+    assert [sys.argv.pop(1), sys.argv.pop(1)] == ["--context", held["context"]]
 words = [each for each in sys.argv[1:] if not each.startswith("--")]
 if words[0] == "config":
+    assert sys.argv[2:] == ["view", "--minify", "--output", "jsonpath={{.contexts[0].context.cluster}}"]
     print(held["cluster"], end="")
 elif words[0] == "get":
     kinds = {{"persistentvolumeclaims": "PersistentVolumeClaim", "persistentvolumes": "PersistentVolume",
              "namespaces": "Namespace", "services": "Service", "ingresses": "Ingress",
              "deployments": "Deployment", "statefulsets": "StatefulSet", "daemonsets": "DaemonSet",
              "replicasets": "ReplicaSet", "jobs": "Job", "cronjobs": "CronJob", "pods": "Pod",
-             "pytorchjobs.kubeflow.org": "PyTorchJob",
+             "pytorchjobs.kubeflow.org": "PyTorchJob", "mpijobs.kubeflow.org": "MPIJob",
+             "trainjobs.trainer.kubeflow.org": "TrainJob", "experiments.kubeflow.org": "Experiment",
              "customresourcedefinitions": "CustomResourceDefinition", "nodepools.karpenter.sh": "NodePool"}}
     wanted = [kinds[each] for each in words[1].split(",")]
     for each in held["objects"]:
@@ -35,6 +39,8 @@ elif words[0] == "get":
 elif held.get("refuses") in words:
     sys.exit("error: timed out waiting for the condition")
 else:
+    assert sys.argv[-3:-1] == ["--ignore-not-found", "--wait"]
+    assert sys.argv[-1] in ("--timeout=600s", "--timeout=-1s")
     held["deleted"].append(sys.argv[2:-3])
     for each in held["objects"]:
         if each["kind"] == "PersistentVolume" and words[1] in ("namespace", "persistentvolumeclaims"):
@@ -98,9 +104,9 @@ def test_only_volumes_that_a_driver_made_and_removes_count() -> None:
 class Cluster:
     """A cluster that `kubectl` at `binary` talks to."""
 
-    def __init__(self, directory: Path, objects: Sequence[Any], cluster: str, refuses: str) -> None:
+    def __init__(self, directory: Path, objects: Sequence[Any], cluster: str, refuses: str, context: str) -> None:
         self.file, self.binary = directory / "objects.json", directory / "kubectl"
-        held = {"cluster": cluster, "objects": objects, "deleted": [], "refuses": refuses}
+        held = {"cluster": cluster, "objects": objects, "deleted": [], "refuses": refuses, "context": context}
         self.file.write_text(json.dumps(held))
         self.binary.write_text(KUBECTL.format(python=sys.executable, file=str(self.file)))
         self.binary.chmod(0o700)
@@ -112,8 +118,13 @@ class Cluster:
 
 @pytest.fixture
 def made(tmp_path: Path) -> Any:
-    def make(objects: Sequence[Any], cluster: str = "arn:aws:eks:r:1:cluster/gpucluster-lab", refuses: str = "") -> Any:
-        return Cluster(tmp_path, objects, cluster, refuses)
+    def make(
+        objects: Sequence[Any],
+        cluster: str = "arn:aws:eks:r:1:cluster/gpucluster-lab",
+        refuses: str = "",
+        context: str = "",
+    ) -> Any:
+        return Cluster(tmp_path, objects, cluster, refuses, context)
 
     return make
 
@@ -122,10 +133,11 @@ WHOLE = [*SPACES, INSIDE, BALANCED, volume("a"), claim("team", "a")]
 
 
 def test_the_command_shows_asks_removes_and_waits_for_the_volumes(
-    made: Any, capsys: pytest.CaptureFixture[str]
+    made: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    there: Cluster = made(WHOLE)
-    words = ["--stack", "lab", "--kubectl", str(there.binary)]
+    monkeypatch.setattr("sweep.vacate.LOOK_SECONDS", 0.0)
+    there: Cluster = made(WHOLE, context="mine")
+    words = ["--stack", "lab", "--context", "mine", "--kubectl", str(there.binary)]
     assert main(words, ask=lambda _: "lba") == 1
     assert there.deleted() == []
     assert main(words, ask=lambda _: "lab") == 0
@@ -138,7 +150,7 @@ def test_the_command_shows_asks_removes_and_waits_for_the_volumes(
 def test_nothing_to_do_is_said(made: Any, capsys: pytest.CaptureFixture[str]) -> None:
     there: Cluster = made([*SPACES, INSIDE])
     assert main(["--stack", "lab", "--kubectl", str(there.binary)]) == 0
-    assert "pulumi destroy --stack lab" in capsys.readouterr().out
+    assert capsys.readouterr().out == "nothing to remove; next: pulumi destroy --stack lab\n"
 
 
 @pytest.mark.parametrize("cluster", ["", "arn:aws:eks:us-east-2:1:cluster/gpucluster-prod", "kind-lab"])
@@ -185,8 +197,11 @@ def test_what_somebody_sent_into_the_stacks_namespaces_goes_since_its_pods_hold_
     hook["metadata"]["annotations"] = {"helm.sh/hook": "pre-install"}
     owned["metadata"]["ownerReferences"] = [{"kind": "Trial", "name": "t"}]
     elsewhere = thing("Pod", "e", "kube-system")
-    sent = thing("PyTorchJob", "try-x7k2p", "inference")
-    defined = thing("CustomResourceDefinition", "pytorchjobs.kubeflow.org")
-    there: Cluster = made([*SPACES, stack, chart, hook, owned, elsewhere, sent, defined])
+    sent = [thing(kind, "try", "inference") for kind in ("PyTorchJob", "MPIJob", "TrainJob", "Experiment")]
+    defined = [
+        thing("CustomResourceDefinition", f"{each}.kubeflow.org")
+        for each in ("pytorchjobs", "mpijobs", "trainjobs.trainer", "experiments")
+    ]
+    there: Cluster = made([*SPACES, stack, chart, hook, owned, elsewhere, *sent, *defined])
     assert main(["--stack", "lab", "--confirm", "lab", "--kubectl", str(there.binary)]) == 0
-    assert there.deleted() == [["pytorchjob", "try-x7k2p", "--namespace", "inference"]]
+    assert there.deleted() == [[each["kind"].lower(), "try", "--namespace", "inference"] for each in sent]

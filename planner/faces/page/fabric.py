@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from planner.fabric.cabling import links
+from planner.fabric.cabling import SITE_NETWORK, links
 from planner.fabric.design import FabricDesign, Topology, names
 from planner.faces.page.elements import SERIES, Child, Markup, box, drawing, element, label, line
 
@@ -15,7 +15,7 @@ _GROUPS = 16
 _WIDTH, _LEFT, _ROW, _BOX = 760.0, 92.0, 112.0, 30.0
 _GAP = 5.0
 _LINE = 15.0
-_COLOURS = {"core": 3, "spine": 4, "leaf": 1, "other port": 6, "node": 0}
+_COLOURS = {"site network": 6, "core": 3, "spine": 4, "leaf": 1, "other port": 6, "node": 0}
 _PLURAL = {"leaf": "leaves"}
 
 
@@ -35,9 +35,12 @@ class Cell:
         return self.x + self.width / 2
 
 
-def fabric_drawing(design: FabricDesign, *before: Child, name: str = "Compute fabric", kind: str = "fabric") -> Markup:
-    """One plane of the fabric as it is bought, `before` first. Cables between the same two boxes are one line."""
-    rows = _rows(design)
+def fabric_drawing(
+    design: FabricDesign, *before: Child, name: str = "Compute fabric", kind: str = "fabric", uplinks: int = 0
+) -> Markup:
+    """One plane of the fabric as it is bought, `before` first, each leaf with `uplinks` to the site's own network.
+    Cables between the same two boxes are one line."""
+    rows = [_boxes("site network", (SITE_NETWORK,) * bool(uplinks), 1), *_rows(design)][not uplinks :]
     height = _ROW * (len(rows) - 1) + 2 * _BOX
     cells = [cell for index, row in enumerate(rows) for cell in _placed(row, index)]
     planes = f", one of {design.planes} equal planes" if design.planes > 1 else ""
@@ -49,7 +52,7 @@ def fabric_drawing(design: FabricDesign, *before: Child, name: str = "Compute fa
         f"From the top: {said}. Each line stands for the cables between what it joins.",
         (_WIDTH, height),
         *before,
-        element("g", *_cables(design, cells), class_="links"),
+        element("g", *_cables(design, cells, uplinks), class_="links"),
         *map(_boxed, cells),
         *_captions(rows, ends),
         data_leaves=design.leaves,
@@ -92,9 +95,11 @@ def _placed(row: _Row, index: int) -> Iterator[Cell]:
         yield Cell(tier=tier, names=devices, x=x, y=_ROW * index + _BOX / 2, width=width)
 
 
-def _cables(design: FabricDesign, cells: Sequence[Cell]) -> Iterator[Markup]:
+def _cables(design: FabricDesign, cells: Sequence[Cell], uplinks: int) -> Iterator[Markup]:
     owner = {name: cell_index for cell_index, cell in enumerate(cells) for name in cell.names}
     bundles = Counter((owner[each.low], owner[each.high], each.rail) for each in links(design, names(design)))
+    for leaf in names(design).leaves if uplinks else ():
+        bundles[owner[leaf], owner[SITE_NETWORK], None] += uplinks
     joined: Counter[tuple[int, int]] = Counter()
     rails: dict[tuple[int, int], set[int | None]] = {}
     for (low, high, rail), count in bundles.items():

@@ -39,6 +39,7 @@ from planner.faces.text import difference_headings, difference_rows, difference_
 from planner.findings import Finding, Severity
 from planner.interconnect import Gate
 from planner.metal_types import MetalPlan
+from planner.networks import NetworkPlan
 from planner.pool_types import PoolPlan
 from planner.references import references
 from planner.types import AwsPlan, Plan
@@ -121,22 +122,19 @@ def _parts(plan: AwsPlan | MetalPlan) -> Iterator[Markup]:
     yield _dashboards(plan)
 
 
+def _network(each: NetworkPlan) -> Iterator[Markup]:
+    name = each.kind.capitalize()
+    drawing = fabric_drawing(each.design, name=f"{name} network", kind=each.kind, uplinks=each.uplinks)
+    yield element("h3", name)
+    yield wide(drawing, f"Drawing: {each.kind} network")
+
+
 def _room(plan: MetalPlan) -> Iterator[Markup]:
     if plan.fabric is not None:
         joined = wide(fabric_drawing(plan.fabric.growth.day_one), "Drawing of the fabric")
         yield section("fabric", "Fabric", joined, facts(fabric_facts(plan.fabric)))
     if plan.networks:
-        beside = (
-            drawn
-            for each in plan.networks
-            for drawn in (
-                element("h3", each.kind.capitalize()),
-                wide(
-                    fabric_drawing(each.design, name=f"{each.kind.capitalize()} network", kind=each.kind),
-                    f"Drawing: {each.kind} network",
-                ),
-            )
-        )
+        beside = (drawn for each in plan.networks for drawn in _network(each))
         yield section("networks", "Storage and management networks", *beside, facts(network_facts(plan.networks)))
     drawn = racks.racks(plan.facility) if plan.facility.racks else None
     yield section("racks", "Power and racks", facts(power_facts(plan.facility)), drawn)

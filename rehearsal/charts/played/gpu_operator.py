@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from rehearsal.charts.chart import ChartError, Object, Order
-from rehearsal.charts.played import nfd
+from rehearsal.charts.played import node_feature_discovery as nfd
 from rehearsal.charts.played.switches import Effect, On, Rules, Switch, both, image, named, only_if, put, scheduling
 
 POLICY = On("ClusterPolicy")

@@ -6,7 +6,7 @@ charts/sriov-network-operator templates/operator.yaml and templates/sriovoperato
 from typing import Any
 
 from rehearsal.charts.chart import Object, Order
-from rehearsal.charts.played import nfd
+from rehearsal.charts.played import node_feature_discovery as nfd
 from rehearsal.charts.played.switches import Effect, On, Rules, Switch, both, image, only_if, put, scheduling
 
 _OPERATOR = On("Deployment", "<<fullname network-operator>>")

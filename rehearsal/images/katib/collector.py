@@ -5,12 +5,11 @@ the other container's processes, as they share a namespace, and knows by the fil
 """
 
 import posixpath
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from rehearsal.images.katib.asking import RefusedError, report, set_stopped
 from rehearsal.images.katib.observed import StopRule, Value, reported, stops, values
-from rehearsal.kubelet.program import Exit, Launch, Program
+from rehearsal.kubelet.program import Deaf, Exit, Launch, Local
 
 LOOK_SECONDS = 0.25
 COMPLETED, STOPPED, FAILED = "completed", "early-stopped", "failed"
@@ -19,7 +18,7 @@ MARK = "main.pid"
 """Where the shell of the main container says so; its number is not known here."""
 
 
-class Collector(Program):
+class Collector(Deaf, Local):
     """Looks at the log time and again until the main process has ended, and then works a moment."""
 
     def __init__(self, launch: Launch) -> None:
@@ -84,17 +83,8 @@ class Collector(Program):
     def exited(self, now: float) -> Exit | None:  # noqa: ARG002 - the interface
         return self._result
 
-    def listens(self, port: int, now: float) -> bool:  # noqa: ARG002
-        return False
-
-    def refuses(self, probe: Mapping[str, Any], port: int | None, now: float) -> str | None:  # noqa: ARG002
-        return None if probe.get("exec") else f"dial tcp :{port}: connect: connection refused"
-
     def stop(self) -> None:
         self._launch.world.tasks.cancel(self._task)
-
-    def close(self) -> None:
-        self.stop()
 
 
 def parse(argv: Sequence[str]) -> dict[str, list[str]]:

@@ -4,11 +4,16 @@ Words and lines: iproute2 6.1, dcb/dcb_app.c, dcb_pfc.c, dcb_dcbx.c; `replace` t
 Ports of others than NVIDIA here speak no DCB ("Operation not supported").
 """
 
+from __future__ import annotations
+
 import pathlib
-from typing import Any
 
 from rehearsal.metal.tools.firmware import NVIDIA
 from rehearsal.metal.tools.machine import called, complain, facts, until_boot
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def main(name: str, words: list[str]) -> int:

@@ -5,11 +5,16 @@ Words and statuses: blkid -p ends with 2 where it finds nothing; mkfs.xfs with 1
 unless -f; mdadm --create with 2 on a device that is busy; mdadm --detail with 1 without the array.
 """
 
+from __future__ import annotations
+
 import os
-from typing import Any
 
 from rehearsal.metal.tools import kernel, lustre, lustre_server, nfs, zfs
 from rehearsal.metal.tools.machine import ask, called, complain, facts, lasting, until_boot, version
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def main(name: str, words: list[str]) -> int:
@@ -54,11 +59,11 @@ def boot() -> None:
     """The drives appear, each a file that says whose it is."""
     for each in facts()["drives"]:
         first, *others = names(each)
-        with open(first, "w") as file:  # noqa: PTH123
+        with open(first, "w") as file:
             file.write(each["serial"])
         for name in others:
-            os.makedirs(os.path.dirname(name), exist_ok=True)  # noqa: PTH103, PTH120
-            os.symlink(first, name)  # noqa: PTH211
+            os.makedirs(os.path.dirname(name), exist_ok=True)
+            os.symlink(first, name)
 
 
 def content(device: str) -> str:
@@ -96,22 +101,22 @@ def _wipe(device: str) -> int:
 
 
 def _lsblk(device: str, words: list[str]) -> int:
+    """`-n -r -o COLUMN,... DEVICE`: the drive, and what is made of it."""
     it = drive(device)
     if it is None:
         return complain(f"lsblk: {device}: not a block device", 32)
     with lasting() as state:
         arrays = [path for path, each in state.get("arrays", {}).items() if it["name"] in each["drives"]]
-    pool = zfs.pool_of(device)
-    if "FSTYPE,LABEL" in words:
-        print("\n".join(["", *([f"zfs_member {pool}", ""] if pool else [])]))
-        return 0
-    if "TYPE" in words:
-        parts = ["part"] if it["mounted"] else ["part", "part"] if pool else []
-        print("\n".join(["disk", *parts, *("raid0" for _ in arrays)]))
-        return 0
     with until_boot() as state:
-        mounted = [each["where"] for each in state.get("mounts", []) if each["what"] in arrays]
-    print("\n".join(["", *([it["mounted"]] if it["mounted"] else []), *mounted]))
+        mounted = {each["what"]: each["where"] for each in state.get("mounts", [])}
+    rows = [{"TYPE": "disk"}]
+    if it["mounted"]:
+        rows.append({"TYPE": "part", "MOUNTPOINTS": it["mounted"]})
+    elif pool := zfs.pool_of(device):
+        rows += [{"TYPE": "part", "FSTYPE": "zfs_member", "LABEL": pool}, {"TYPE": "part"}]
+    rows += [{"TYPE": "raid0", "MOUNTPOINTS": mounted.get(each, "")} for each in arrays]
+    columns = words[words.index("-o") + 1].split(",")
+    print("\n".join(" ".join(row.get(each, "") for each in columns) for row in rows))
     return 0
 
 
@@ -186,13 +191,13 @@ def mount_problem(settings: dict[str, Any]) -> str:
     if kind == "lustre":
         return lustre_server.start(what) if ":/" not in what else _client(what)
     if kind == "none":
-        return "" if os.path.isdir(what) else f"the mount process exited with error code ({what} does not exist)"  # noqa: PTH112
+        return "" if os.path.isdir(what) else f"the mount process exited with error code ({what} does not exist)"
     path = _source(settings)
     if path is None:
         return f"a dependency job failed ({settings.get('What')} does not appear)"
     if content(path) != settings.get("Type"):
         return "the mount process exited with error code (wrong fs type, bad option, bad superblock)"
-    return "" if os.path.isdir(str(settings.get("Where"))) else "its mount point cannot be made"  # noqa: PTH112
+    return "" if os.path.isdir(str(settings.get("Where"))) else "its mount point cannot be made"
 
 
 def _client(source: str) -> str:

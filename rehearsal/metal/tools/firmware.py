@@ -6,11 +6,16 @@ manual page; Linux, Documentation/ABI/testing/sysfs-bus-pci (sriov_totalvfs); mo
 (MODULE.PARAMETER on the command line).
 """
 
+from __future__ import annotations
+
 import pathlib
 import re
-from typing import Any
 
 from rehearsal.metal.tools.machine import absent, called, complain, facts, lasting, version
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 NVIDIA = "15b3"
 EVERY = {"-e", "--enable_verbosity"}

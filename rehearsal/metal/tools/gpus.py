@@ -5,9 +5,13 @@ outside of a limit: "Provided power limit … is not a valid power limit", statu
 A GPU that nobody keeps initialized takes 1 to 3 seconds for each who asks (NVIDIA, Driver Persistence, "Overview").
 """
 
-from typing import Any
+from __future__ import annotations
 
 from rehearsal.metal.tools.machine import absent, called, complain, facts, takes, until_boot
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 INITIALIZING_SECONDS = 1.0
 

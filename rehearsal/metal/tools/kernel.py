@@ -8,7 +8,6 @@ net/bridge/br_netfilter_hooks.c, brnf_table). dkms(8) builds for the kernel that
 import os
 import pathlib
 
-from rehearsal.metal.tools import lustre
 from rehearsal.metal.tools.machine import called, complain, facts, lasting, version
 
 MODULES = pathlib.Path("/run/.kernel/modules")
@@ -81,6 +80,8 @@ def _modprobe(words: list[str]) -> int:
                 path.parent.mkdir(exist_ok=True)
                 path.write_text("1\n")
         if module == "lnet":
+            from rehearsal.metal.tools import lustre
+
             lustre.loaded()
         if module == "lustre":
             _modprobe(["lnet"])

@@ -8,12 +8,17 @@ read when the module is loaded; without the option it is tcp on the first interf
 configure error %d"). o2ib needs a card with RDMA below the interface.
 """
 
+from __future__ import annotations
+
 import pathlib
 import re
 import time
-from typing import Any
 
 from rehearsal.metal.tools.machine import absent, called, complain, facts, lasting, until_boot, version
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 DEFAULTS = {
     "osc.*.max_pages_per_rpc": 256,

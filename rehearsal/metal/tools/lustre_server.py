@@ -6,12 +6,17 @@ the dataset of a pool that is not there cannot be made; properties `lustre:…`)
 without --reformat. A target that never registered has a colon in its name.
 """
 
+from __future__ import annotations
+
 import re
-from typing import Any
 
 from rehearsal.metal.tools import kernel, zfs
 from rehearsal.metal.tools.lustre import nids
 from rehearsal.metal.tools.machine import absent, ask, called, complain, version
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 EINVAL, ENODEV, EEXIST = 22, 19, 17
 MOST_NAME = 8

@@ -1,85 +1,105 @@
-"""What the tools of a host share: the machine's facts, a state that lasts, one that a boot ends, a list of calls."""
+"""What the tools of a host share: the machine's facts, a state that lasts, one that a boot ends, a list of calls.
 
-import contextlib
+A process is started for each call of a tool, a hundred for one preparation of a host, and most of its time goes into
+what it imports. So modules of the standard library that import others (json, pathlib, typing) are left out of here and
+of what is called most, and files hold Python's own literals.
+"""
+
+from __future__ import annotations
+
 import fcntl
-import json
 import os
 import sys
 import time
-from collections.abc import Iterator
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 PLACE = "/.machine"
-BOOTED = "/run/.machine.json"
+BOOTED = "/run/.machine"
 ANSWER_SECONDS = 1800.0
+
+
+def read(path: str) -> Any:
+    """What a file holds as a literal; None if there is none."""
+    try:
+        with open(path) as file:
+            text = file.read()
+    except FileNotFoundError:
+        return None
+    return eval(text, {"__builtins__": {}})  # noqa: S307 - the host's own file, written by the lines below
+
+
+def write(path: str, value: object) -> None:
+    """Let a file hold a value, at once."""
+    with open(f"{path}.new", "w") as file:
+        file.write(repr(value))
+    os.replace(f"{path}.new", path)
 
 
 def facts() -> dict[str, Any]:
     """The machine as it is racked."""
-    with open(f"{PLACE}/facts.json") as file:  # noqa: PTH123 - started for every command: few imports
-        found: dict[str, Any] = json.load(file)
+    found: dict[str, Any] = read(f"{PLACE}/facts")
     return found
 
 
-@contextlib.contextmanager
-def lasting() -> Iterator[dict[str, Any]]:
-    """What is on the machine's disk: packages, units, drives. Written when the block ends, whole or not at all."""
-    with _state(f"{PLACE}/state.json") as state:
-        if "packages" not in state:
-            state["packages"] = {name: {"version": each, "held": False} for name, each in facts()["packages"].items()}
-        yield state
+class State:
+    """A state for as long as a block goes on, which nobody else has meanwhile. Written when the block ends without an
+    error, whole or not at all.
+    """
+
+    def __init__(self, path: str, *, packages: bool = False) -> None:
+        self._path = path
+        self._packages = packages
+
+    def __enter__(self) -> dict[str, Any]:
+        self._lock = open(f"{self._path}.lock", "w")
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self._state: dict[str, Any] = read(self._path) or {}
+        self._before = repr(self._state)
+        if self._packages and "packages" not in self._state:
+            installed = facts()["packages"].items()
+            self._state["packages"] = {name: {"version": each, "held": False} for name, each in installed}
+        return self._state
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None and repr(self._state) != self._before:
+            write(self._path, self._state)
+        self._lock.close()
 
 
-@contextlib.contextmanager
-def until_boot() -> Iterator[dict[str, Any]]:
+def lasting() -> State:
+    """What is on the machine's disk: packages, units, drives."""
+    return State(f"{PLACE}/state", packages=True)
+
+
+def until_boot() -> State:
     """What a boot ends: units that run, mounts, clocks of GPUs."""
-    with _state(BOOTED) as state:
-        yield state
-
-
-@contextlib.contextmanager
-def _state(path: str) -> Iterator[dict[str, Any]]:
-    with open(f"{path}.lock", "w") as lock:  # noqa: PTH123
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        try:
-            with open(path) as file:  # noqa: PTH123
-                state: dict[str, Any] = json.load(file)
-        except FileNotFoundError:
-            state = {}
-        before = json.dumps(state, sort_keys=True)
-        yield state
-        after = json.dumps(state, sort_keys=True)
-        if after != before:
-            with open(f"{path}.new", "w") as file:  # noqa: PTH123
-                file.write(after)
-            os.replace(f"{path}.new", path)  # noqa: PTH105
+    return State(BOOTED)
 
 
 def called(name: str, words: list[str]) -> None:
     """Add a call to the machine's list; a fault that was ordered for it happens here."""
-    with open(f"{PLACE}/calls.jsonl", "a") as file:  # noqa: PTH123
-        file.write(json.dumps([name, *words]) + "\n")
+    with open(f"{PLACE}/calls", "a") as file:
+        file.write(f"{[name, *words]!r}\n")
     _suffer(name, words)
 
 
 def _suffer(name: str, words: list[str]) -> None:
-    """Faults that were ordered: lines `WORD... => ACTION` in faults.json."""
-    try:
-        with open(f"{PLACE}/faults.json") as file:  # noqa: PTH123
-            faults: dict[str, str] = json.load(file)
-    except FileNotFoundError:
-        return
+    """Faults that were ordered: what happens, by a part of the call's words."""
+    faults: dict[str, str] = read(f"{PLACE}/faults") or {}
     line = " ".join([name, *words])
     for mark, action in faults.items():
         if mark not in line:
             continue
         if action in ("power", "cut"):
-            os.unlink(f"{PLACE}/faults.json")  # noqa: PTH108 - it happens once
+            os.unlink(f"{PLACE}/faults")
         if action == "cut":
             _cut()
             continue
         if action == "power":
-            with open(f"{PLACE}/off", "w"):  # noqa: PTH123
+            with open(f"{PLACE}/off", "w"):
                 time.sleep(60)
         raise SystemExit(complain(f"{name}: {action}", 1))
 
@@ -88,7 +108,7 @@ def _cut() -> None:
     """End the SSH session that this command is part of, as a network does that goes away."""
     pid, names = os.getpid(), []
     while pid > 1:
-        with open(f"/proc/{pid}/stat") as file:  # noqa: PTH123
+        with open(f"/proc/{pid}/stat") as file:
             name, rest = file.read().split("(", 1)[1].rsplit(") ", 1)
         names.append((pid, name))
         pid = int(rest.split()[1])
@@ -122,18 +142,20 @@ def absent(name: str) -> int:
 
 def ask(question: dict[str, str]) -> dict[str, str]:
     """Ask the hall what this machine alone cannot know, and wait for its answer."""
+    import json
+
     own = f"{os.getpid()}-{time.monotonic_ns()}"
     asked, answer = f"{PLACE}/ask-{own}.json", f"{PLACE}/answer-{own}.json"
     handle = os.open(f"{asked}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "w") as file:
         json.dump(question, file)
-    os.rename(f"{asked}.new", asked)  # noqa: PTH104
+    os.rename(f"{asked}.new", asked)
     deadline = time.monotonic() + ANSWER_SECONDS
-    while not os.path.exists(answer):  # noqa: PTH110
+    while not os.path.exists(answer):
         if time.monotonic() > deadline:
             return {"error": "the API server does not answer: context deadline exceeded"}
         time.sleep(0.02)
-    with open(answer) as file:  # noqa: PTH123
+    with open(answer) as file:
         found: dict[str, str] = json.load(file)
-    os.unlink(answer)  # noqa: PTH108
+    os.unlink(answer)
     return found

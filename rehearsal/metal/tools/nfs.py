@@ -31,7 +31,7 @@ def export() -> str:
     for file in sorted(FILES.glob("*.exports")):
         for line in file.read_text().splitlines():
             directory, *clients = line.split()
-            if not os.path.isdir(directory):  # noqa: PTH112
+            if not os.path.isdir(directory):
                 return f"exportfs: Failed to stat {directory}: No such file or directory"
             for client in clients:
                 found = re.fullmatch(r"([0-9./]+)\(([^)]*)\)", client)

@@ -10,7 +10,6 @@ import fnmatch
 import pathlib
 import re
 
-from rehearsal.metal.tools import slurm
 from rehearsal.metal.tools.machine import absent, called, complain, facts, lasting, version
 
 LISTS = pathlib.Path("/etc/apt/sources.list.d")
@@ -85,6 +84,8 @@ def _install(packages: list[str]) -> int:
             known[name] = {"version": found, "held": known.get(name, {}).get("held", False)}
             if name.endswith("-dkms"):
                 known[name]["kernel"] = facts()["kernel"]
+    from rehearsal.metal.tools import slurm
+
     slurm.installed(list(chosen))
     for name, found in chosen.items():
         print(f"Setting up {name} ({found}) ...")
@@ -155,14 +156,18 @@ def _mark(words: list[str]) -> int:
 
 
 def _query(words: list[str]) -> int:
-    """`-W -f=FORMAT PATTERN`, with the fields of our callers."""
-    layout = next(word[3:] for word in words if word.startswith("-f="))
-    pattern = words[-1]
+    """`-W -f=FORMAT PATTERN...`, with the fields of our callers: prints what matches, and ends with 1 if not all do."""
+    layout = next(word[3:] for word in words if word.startswith("-f=")).replace("\\n", "\n")
+    patterns = [word for word in words if not word.startswith("-")]
     with lasting() as state:
-        found = {name: about for name, about in state.get("packages", {}).items() if fnmatch.fnmatchcase(name, pattern)}
-    if not found:
-        return complain(f"dpkg-query: no packages found matching {pattern}", 1)
-    for about in found.values():
-        line = layout.replace("${db:Status-Status}", "installed").replace("${Version}", about["version"])
-        print(line.replace("\\n", "\n"), end="")
-    return 0
+        known = dict(state.get("packages", {}))
+    status = 0
+    for pattern in patterns:
+        found = [name for name in known if fnmatch.fnmatchcase(name, pattern)]
+        for name in found:
+            line = layout.replace("${Package}", name).replace("${Version}", known[name]["version"])
+            line = line.replace("${db:Status-Want}", "hold" if known[name].get("held") else "install")
+            print(line.replace("${db:Status-Status}", "installed"), end="")
+        if not found:
+            status = complain(f"dpkg-query: no packages found matching {pattern}", 1)
+    return status

@@ -5,16 +5,17 @@ ours: what a boot does from files, in the order of After=. A unit's own commands
 fails, fails the start.
 """
 
-import contextlib
-import os
-import pathlib
-import signal
-from typing import Any
+from __future__ import annotations
 
-from rehearsal.metal.tools import drives, firmware, kernel, nfs, pci, slurm
+import os
+
 from rehearsal.metal.tools.machine import called, complain, facts, lasting, until_boot, version
 
-ETC = pathlib.Path("/etc/systemd/system")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+ETC = "/etc/systemd/system"
 OF_PACKAGES = {
     "containerd.service": "containerd.io",
     "kubelet.service": "kubelet",
@@ -42,7 +43,7 @@ def main(name: str, words: list[str]) -> int:
     if verb == "daemon-reload":
         return _reload()
     if verb == "show":
-        return _show(units[0], words)
+        return _show(words)
     return max([_one(verb, _full(unit), flags) for unit in units], default=0)
 
 
@@ -58,11 +59,12 @@ def _one(verb: str, unit: str, flags: list[str]) -> int:
     if not _known(unit):
         return complain(f"Failed to {verb} {unit}: Unit {unit} not found.", 5 if verb in ("start", "restart") else 1)
     if verb in ("enable", "disable"):
-        link = ETC / WANTS / unit
-        link.parent.mkdir(parents=True, exist_ok=True)
-        link.unlink(missing_ok=True)
+        link, file = f"{ETC}/{WANTS}/{unit}", f"{ETC}/{unit}"
+        os.makedirs(f"{ETC}/{WANTS}", exist_ok=True)
+        if _enabled(unit):
+            os.unlink(link)
         if verb == "enable":
-            link.symlink_to(ETC / unit if (ETC / unit).exists() else f"/usr/lib/systemd/system/{unit}")
+            os.symlink(file if os.path.exists(file) else f"/usr/lib/systemd/system/{unit}", link)
         now = "--now" in flags
         return _start(unit) if verb == "enable" and now else _stop(unit) if now else 0
     if verb == "stop":
@@ -79,19 +81,21 @@ def _said(yes: bool, first: str, second: str, flags: list[str], status: int) -> 
 
 
 def _known(unit: str) -> bool:
-    if (ETC / unit).is_file():
+    if os.path.isfile(f"{ETC}/{unit}"):
         return True
-    if unit in slurm.PACKAGES:
-        return bool(version(slurm.PACKAGES[unit]))
     package = OF_PACKAGES.get(unit)
+    if package is None:
+        from rehearsal.metal.tools import slurm
+
+        return bool(version(slurm.PACKAGES.get(unit, "")))
     if package == "nvidia-driver":
         return bool((facts().get("gpu") or {}).get("driver"))
     with lasting() as state:
-        return package is not None and any(each.startswith(package) for each in state.get("packages", {}))
+        return any(each.startswith(package) for each in state.get("packages", {}))
 
 
 def _enabled(unit: str) -> bool:
-    return (ETC / WANTS / unit).is_symlink()
+    return os.path.islink(f"{ETC}/{WANTS}/{unit}")
 
 
 def _active(unit: str) -> bool:
@@ -102,11 +106,23 @@ def _active(unit: str) -> bool:
 def _reload() -> int:
     """Units are read anew: what a running unit has, it has until it is started again."""
     with until_boot() as state:
-        state["loaded"] = {each.name: each.read_text() for each in ETC.rglob("*") if each.is_file()}
+        state["loaded"] = {
+            name: _text(f"{place}/{name}")
+            for place, _, names in os.walk(ETC)
+            for name in names
+            if os.path.isfile(f"{place}/{name}")
+        }
     return 0
 
 
+def _text(path: str) -> str:
+    with open(path) as file:
+        return file.read()
+
+
 def _start(unit: str) -> int:
+    from rehearsal.metal.tools import drives, kernel, slurm
+
     settings = _settings(unit)
     problem = _requirement(settings) or _problem(unit)
     if not problem:
@@ -118,7 +134,8 @@ def _start(unit: str) -> int:
     # Its daemon is a process that ends later, of which `start` knows nothing.
     why = "" if problem else slurm.ended(unit)
     if why:
-        pathlib.Path("/var/log", f"{unit}.log").write_text(f"{why}\n")
+        with open(f"/var/log/{unit}.log", "w") as file:
+            file.write(f"{why}\n")
     with until_boot() as state:
         active = state.setdefault("active", {})
         active.pop(unit, None)
@@ -145,6 +162,11 @@ def _requirement(settings: dict[str, Any]) -> str:
 
 def _stop(unit: str) -> int:
     """A unit that requires this one is stopped before it."""
+    import contextlib
+    import signal
+
+    from rehearsal.metal.tools import drives, kernel, nfs
+
     with until_boot() as state:
         active = dict(state.get("active", {}))
     for each, settings in active.items():
@@ -166,6 +188,8 @@ def _stop(unit: str) -> int:
 
 def _problem(unit: str) -> str:
     """What keeps a daemon from starting."""
+    from rehearsal.metal.tools import drives, nfs
+
     if unit == "containerd.service":
         return _containerd()
     if unit == "nfs-kernel-server.service":
@@ -183,11 +207,11 @@ def _containerd() -> str:
     """
     import tomllib
 
-    path = pathlib.Path("/etc/containerd/config.toml")
-    if not path.exists():
+    path = "/etc/containerd/config.toml"
+    if not os.path.exists(path):
         return ""
     try:
-        version = tomllib.loads(path.read_text()).get("version", 1)
+        version = tomllib.loads(_text(path)).get("version", 1)
     except tomllib.TOMLDecodeError as error:
         return f"the control process exited with error code (failed to load TOML: {error})"
     return "" if version in (1, 2, 3) else f"the control process exited with error code (unsupported version {version})"
@@ -196,10 +220,12 @@ def _containerd() -> str:
 def _settings(unit: str) -> dict[str, Any]:
     """The unit's file and its drop-ins, later ones over earlier; commands are lists."""
     found: dict[str, Any] = {}
-    for path in [ETC / unit, *sorted((ETC / f"{unit}.d").glob("*.conf"))]:
-        if not path.is_file():
+    place = f"{ETC}/{unit}.d"
+    drop_ins = sorted(os.listdir(place)) if os.path.isdir(place) else []
+    for path in [f"{ETC}/{unit}", *(f"{place}/{each}" for each in drop_ins if each.endswith(".conf"))]:
+        if not os.path.isfile(path):
             continue
-        for line in path.read_text().splitlines():
+        for line in _text(path).splitlines():
             key, equals, value = line.partition("=")
             if not equals or line.startswith(("#", "[")):
                 continue
@@ -210,26 +236,33 @@ def _settings(unit: str) -> dict[str, Any]:
     return found
 
 
-def _show(unit: str, words: list[str]) -> int:
-    """`show UNIT -p NAME --value`: what the running process was started with."""
-    name = words[words.index("-p") + 1] if "-p" in words else ""
-    unit = _full(
-        unit if unit != name else next(word for word in words[1:] if not word.startswith("-") and word != name)
-    )
+def _show(words: list[str]) -> int:
+    """`show -p NAME... [--value] UNIT`: what is known of the unit, and what its process was started with."""
+    asked = [words[place + 1] for place, word in enumerate(words) if word == "-p"]
+    (unit,) = [_full(word) for word in words[1:] if not word.startswith("-") and word not in asked]
     with until_boot() as state:
         running = state.get("active", {}).get(unit)
-    value = (running if running is not None else _settings(unit)).get(name, "8388608" if name == "LimitMEMLOCK" else "")
-    print(value if "--value" in words else f"{name}={value}")
+    settings = running if running is not None else _settings(unit)
+    known = {
+        "ActiveState": "inactive" if running is None else "active",
+        "UnitFileState": "enabled" if _enabled(unit) else "disabled" if _known(unit) else "",
+        "LimitMEMLOCK": "8388608",
+        **settings,
+    }
+    for name in asked:
+        print(known.get(name, "") if "--value" in words else f"{name}={known.get(name, '')}")
     return 0
 
 
 def _boot() -> int:
+    from rehearsal.metal.tools import drives, firmware, kernel, pci
+
     drives.boot()
     firmware.boot()
     kernel.boot()
     pci.boot()
     _reload()
-    names = sorted(each.name for each in (ETC / WANTS).glob("*")) if (ETC / WANTS).is_dir() else []
+    names = sorted(os.listdir(f"{ETC}/{WANTS}")) if os.path.isdir(f"{ETC}/{WANTS}") else []
     begun: list[str] = []
 
     def begin(unit: str) -> None:

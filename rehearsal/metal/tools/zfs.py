@@ -4,13 +4,18 @@ Words and statuses: OpenZFS cmd/zpool/zpool_main.c (2 for usage, 1 for all else)
 device; raidz2 takes three devices, raidz3 four, a mirror two), cmd/zgenhostid.c (1 where /etc/hostid is there).
 """
 
+from __future__ import annotations
+
 import itertools
 import json
 import os
-from typing import Any
 
 from rehearsal.metal.tools import drives
 from rehearsal.metal.tools.machine import absent, ask, called, complain, facts, until_boot, version
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 HOSTID = "/etc/hostid"
 FEWEST = {"mirror": 2, "raidz1": 2, "raidz2": 3, "raidz3": 4}
@@ -86,9 +91,9 @@ def _plain(words: list[str]) -> list[str]:
 
 
 def _hostid() -> int:
-    if os.path.exists(HOSTID):  # noqa: PTH110
+    if os.path.exists(HOSTID):
         return complain(f"{HOSTID}: File exists", 1)
-    with open(HOSTID, "wb") as file:  # noqa: PTH123
+    with open(HOSTID, "wb") as file:
         file.write(os.urandom(4))
     return 0
 
@@ -111,7 +116,7 @@ def _create(name: str, vdevs: list[str], options: dict[str, str]) -> int:
         if held:
             lines = f"invalid vdev specification\nuse '-f' to override the following errors:\n{device} contains {held}"
             return complain(lines, 1)
-    if options.get("multihost") == "on" and not os.path.exists(HOSTID):  # noqa: PTH110
+    if options.get("multihost") == "on" and not os.path.exists(HOSTID):
         return complain(f"cannot create '{name}': multihost needs a hostid, set one with zgenhostid(8)", 1)
     identities = [identity(it) for device in devices if (it := drives.drive(device))]
     question = {"kind": "zfs", "verb": "create", "name": name, "drives": json.dumps(identities)}

@@ -157,7 +157,10 @@ class AwsPlugin(Plugin):
         arguments, _ = decode(request.args)
         function = INVOKES.get(request.tok)
         if function is None:
-            raise PluginError("the rehearsal's aws plugin does not have this function")
+            raise PluginError(
+                "the rehearsal's aws plugin does not have this function. To add it: an entry in the INVOKES of "
+                "rehearsal/plugins/aws/invokes.py, which asks the account's API"
+            )
         return provider_pb2.InvokeResponse(**{"return": encode(function(self.account, arguments))})
 
     def _object(

@@ -128,7 +128,6 @@ def throttle(trial: Trial, action: str, times: int = 6) -> None:
 
 
 def account(trial: Trial) -> keys.Account:
-    """The account of the trial's site."""
     return keys.Account(trial.record()["cloud"]["url"], keys.read(trial.site().keys))
 
 

@@ -37,14 +37,11 @@ class Account:
 def site() -> Any:
     """A controller whose cluster has the Services in `services`; `patches` and `events` are what it told."""
     site: Any = SimpleNamespace(services=[], patches=[], events=[], account=Account())
-    kube = SimpleNamespace(
-        list=lambda _v, kind, field_selector: (
-            site.services if (kind, field_selector) == ("Service", "spec.type=LoadBalancer") else []
-        ),
-        patch=lambda _v, _k, name, _ns, patch, sub=None: site.patches.append((name, sub, patch)),
-    )
+    kube = SimpleNamespace(patch=lambda _v, _k, name, _ns, patch, sub=None: site.patches.append((name, sub, patch)))
     events = SimpleNamespace(emit=lambda _o, kind, reason, text, _s: site.events.append((kind, reason, text)))
-    world: Any = SimpleNamespace(kube=kube, aws=SimpleNamespace(elbv2=site.account), events=events, cluster="lab")
+    stores = {"services": SimpleNamespace(all=lambda: site.services)}
+    aws = SimpleNamespace(elbv2=site.account)
+    world: Any = SimpleNamespace(kube=kube, stores=stores, aws=aws, events=events, cluster="lab")
     site.look = Balancers(world).reconcile
     return site
 
@@ -89,8 +86,9 @@ def test_it_has_the_tags_that_its_service_asks_for_but_not_in_the_controllers_pl
     assert tags == {"owner": "the team", "odd": "a", **own}
 
 
-def test_an_internal_one_is_inside_and_another_controllers_is_left_alone(site: Any) -> None:
+def test_an_internal_one_is_inside_and_others_services_are_left_alone(site: Any) -> None:
     site.services.append(service(annotations={**NLB, f"{BEGIN}internal": "true"}))
+    site.services.append(service(uid="inside", spec={"type": "ClusterIP"}))
     site.services.append(service(uid="other", spec={"loadBalancerClass": "service.k8s.aws/nlb"}))
     site.look()
     assert [each["Scheme"] for each in site.account.made] == ["internal"]

@@ -1,21 +1,18 @@
 """dcgm-exporter's page: its list of counters, labels of who holds a GPU, and what failures leave of it."""
 
-import os
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from rehearsal.devices import boards, dcgm, dcgm_exporter, gpus, readings
 from rehearsal.devices.boards import BOARDS
 from rehearsal.kubelet.answering import Answering
 from rehearsal.kubelet.program import Ends, Exit, Mount
 from rehearsal.tests.inside.simulated import Node, one, samples
+from rehearsal.tests.vendors import listed_metrics
 
-ROOT = Path(__file__).parents[3]
-NAMES = Path(os.environ.get("GPUCLUSTER_UPSTREAM", ROOT.parent / "shared" / "upstream")) / "metrics/metric-names.yaml"
 LIST = "/etc/dcgm-exporter/dcgm-metrics.csv"
 EVERY = "".join(f"{name}, gauge, help\n" for name in [*readings.FIELDS, readings.XID, dcgm.XIDS, dcgm.CLOCK_EVENTS])
 IMAGE = "nvcr.io/nvidia/k8s/dcgm-exporter:4.5.3-4.8.2-distroless"
@@ -192,9 +189,7 @@ def test_every_board_that_ec2_sells_is_known_and_every_field_is_one_of_dcgm() ->
 
 def test_what_is_exported_without_a_list_is_what_the_vendor_lists(tmp_path: Path) -> None:
     """Against the names in the vendors' data, where that is at hand."""
-    if not NAMES.exists():
-        pytest.skip(f"vendors' data are not at hand: {NAMES}")
-    vendor = yaml.safe_load(NAMES.read_text())["metrics"]
+    vendor = listed_metrics()
     enabled = {name for name, each in vendor.items() if each.get("in_dcp_metrics_included_csv")}
     own = {each.field for each in dcgm.counters(dcgm_exporter.DEFAULTS.read_text())}
     assert own == enabled

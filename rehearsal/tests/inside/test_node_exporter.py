@@ -1,13 +1,11 @@
 """node_exporter's page: what a node has, which collectors its flags leave on, and what failures change."""
 
-import os
 import re
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from rehearsal.images import node_exporter, nodenetwork
 from rehearsal.images.nodemetrics import NodeNow, Port
@@ -15,9 +13,8 @@ from rehearsal.kubelet.exposition import text
 from rehearsal.kubelet.orders import Fault
 from rehearsal.kubelet.program import Mount
 from rehearsal.tests.inside.simulated import Node, one, samples
+from rehearsal.tests.vendors import listed_metrics
 
-ROOT = Path(__file__).parents[3]
-NAMES = Path(os.environ.get("GPUCLUSTER_UPSTREAM", ROOT.parent / "shared" / "upstream")) / "metrics/metric-names.yaml"
 CHART = r"--collector.filesystem.mount-points-exclude=^/(dev|proc|sys|run/containerd/.+|var/lib/kubelet/.+)($|/)"
 SYSTEMD = ("--collector.systemd", r"--collector.systemd.unit-include=^(kubelet|containerd)\.service$")
 
@@ -148,9 +145,7 @@ def test_text_files_of_the_directory_are_added(tmp_path: Path) -> None:
 
 def test_fabric_names_are_those_of_the_collector(tmp_path: Path) -> None:
     """Against the names in the vendors' data, where that is at hand: those of the infiniband collector."""
-    if not NAMES.exists():
-        pytest.skip(f"vendors' data are not at hand: {NAMES}")
-    vendor = yaml.safe_load(NAMES.read_text())["metrics"]
+    vendor = listed_metrics()
     card = NodeNow(*("n", "x86_64", "6", 1, 0.0, 1.0, 0.0, 1.0, 0.0, 9.0, 0.0), ports=[Port("mlx5_0", False, 5e10)])
     exported = {*samples(page(Node(tmp_path))), *samples(text(nodenetwork.infiniband(card)))}
     assert {name for name in exported if name.startswith("node_infiniband")} <= set(vendor)

@@ -1,6 +1,5 @@
 """Tools take the time that their documentation says, as far as the machine's pace says it."""
 
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,9 +17,9 @@ Waited = Callable[[Callable[[], int]], float]
 def waited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Waited:
     """The seconds that a call waits on a machine that is half as slow as in life."""
     monkeypatch.setattr(machine, "PLACE", str(tmp_path))
-    monkeypatch.setattr(machine, "BOOTED", str(tmp_path / "booted.json"))
-    (tmp_path / "facts.json").write_text(json.dumps(Machine("gpu", "10.0.0.1", "S", gpu=H100, pace=0.5).facts()))
-    (tmp_path / "booted.json").write_text(json.dumps({"active": {"chrony.service": {}}}))
+    monkeypatch.setattr(machine, "BOOTED", str(tmp_path / "booted"))
+    machine.write(f"{tmp_path}/facts", Machine("gpu", "10.0.0.1", "S", gpu=H100, pace=0.5).facts())
+    machine.write(f"{tmp_path}/booted", {"active": {"chrony.service": {}}})
     slept: list[float] = []
     monkeypatch.setattr(time, "sleep", slept.append)
 

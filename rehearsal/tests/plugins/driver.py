@@ -121,12 +121,10 @@ class Driver:
         return self.read(State(type, name, encode({}), id, struct=encode({})))
 
     def delete(self, state: State, timeout: float = 0) -> None:
-        """Delete."""
         known: dict[str, Any] = {"properties": state.struct, "old_inputs": state.inputs}
         self.stub.Delete(provider_pb2.DeleteRequest(**_kept(state), **known, timeout=timeout))
 
     def invoke(self, token: str, **arguments: Any) -> dict[str, Any]:
-        """Invoke."""
         answer = self.stub.Invoke(provider_pb2.InvokeRequest(tok=token, args=encode(arguments)))
         return decode(getattr(answer, "return"))[0]
 

@@ -11,7 +11,7 @@ from components.kubeflow.argo import Argo, ArgoArgs
 from components.kubeflow.experiment import REFERENCE_FORMAT, Experiment, ExperimentArgs, Range
 from components.kubeflow.katib import Katib, KatibArgs
 from components.kubeflow.katib_config import CollectorRoom
-from components.kubeflow.katib_rbac import KatibAccount, cluster_rules, namespace_rules, trials_rules
+from components.kubeflow.katib_rbac import KatibAccount, cluster_rules, trials_rules
 from components.kubeflow.pipeline_run import PipelineRun, PipelineRunArgs
 from components.kubeflow.pipeline_upload import PipelineUpload, PipelineUploadArgs
 from components.kubeflow.pipelines import Pipelines, PipelinesArgs
@@ -100,12 +100,13 @@ def katib_args() -> KatibArgs:
         images={name: f"{name}:1" for name in KATIB_IMAGES},
         database_image="postgres:17",
         namespace="kubeflow",
-        trials="training",
+        trials={"trials": "training"},
         password=pulumi.Output.secret("hush"),
         storage_class="block",
         gib=7,
         room=CollectorRoom(millicores=50, memory_mib=100),
         operator=done(),
+        certificates=done("certificates"),
     )
 
 
@@ -146,11 +147,8 @@ SAMPLES: Mapping[str, Make] = {
         lambda: AccountArgs(
             account="katib",
             namespace="kubeflow",
-            everywhere=cluster_rules("hook"),
-            within={
-                "local": ("kubeflow", namespace_rules("certificate")),
-                "trials": ("training", trials_rules()),
-            },
+            everywhere=cluster_rules(),
+            within={"trials": ("training", trials_rules())},
         ),
     ),
     "trial-database": of(

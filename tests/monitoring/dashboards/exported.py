@@ -5,10 +5,10 @@ from tests.monitoring.exported import COUNTER, GAUGE, Exporter
 
 READ_BY_PANELS = (
     Exporter(
-        name="kube-state-metrics",
-        version="2.20.0",
-        source="kubernetes/kube-state-metrics v2.20.0 docs/metrics/workload",
-        metrics={
+        "kube-state-metrics",
+        "2.20.0",
+        "kubernetes/kube-state-metrics v2.20.0 docs/metrics/workload",
+        {
             "kube_cronjob_status_last_successful_time": GAUGE,
             "kube_job_status_failed": GAUGE,
             "kube_pod_container_resource_requests": GAUGE,
@@ -18,11 +18,11 @@ READ_BY_PANELS = (
         },
     ),
     Exporter(
-        name="node_exporter",
-        version="1.12.1",
-        source="prometheus/node_exporter v1.12.1 collector/diskstats_linux.go, hwmon_linux.go, infiniband_linux.go,"
+        "node_exporter",
+        "1.12.1",
+        "prometheus/node_exporter v1.12.1 collector/diskstats_linux.go, hwmon_linux.go, infiniband_linux.go,"
         " netdev_common.go",
-        metrics={
+        {
             "node_disk_io_time_seconds_total": COUNTER,
             "node_disk_read_bytes_total": COUNTER,
             "node_disk_read_time_seconds_total": COUNTER,
@@ -39,19 +39,19 @@ READ_BY_PANELS = (
         },
     ),
     Exporter(
-        name="volcano",
-        version="1.14.4",
-        source="volcano-sh/volcano pkg/scheduler/metrics/queue.go",
-        metrics={
+        "volcano",
+        "1.14.4",
+        "volcano-sh/volcano pkg/scheduler/metrics/queue.go",
+        {
             "volcano_queue_allocated_scalar_resources": GAUGE,
             "volcano_queue_deserved_scalar_resources": GAUGE,
         },
     ),
     Exporter(
-        name="vllm",
-        version="0.2x",
-        source="vllm-project/vllm vllm/v1/metrics/loggers.py",
-        metrics={
+        "vllm",
+        "0.2x",
+        "vllm-project/vllm vllm/v1/metrics/loggers.py",
+        {
             "vllm:num_preemptions_total": COUNTER,
             "vllm:prefix_cache_hits_total": COUNTER,
             "vllm:prefix_cache_queries_total": COUNTER,
@@ -62,22 +62,17 @@ READ_BY_PANELS = (
         },
     ),
     Exporter(
-        name="ceph",
-        version="20.2",
-        source="rook v1.20.6 deploy/charts/rook-ceph-cluster/prometheus/localrules.yaml",
-        metrics={"ceph_healthcheck_slow_ops": GAUGE, "ceph_osd_up": GAUGE},
+        "ceph",
+        "20.2",
+        "rook v1.20.6 deploy/charts/rook-ceph-cluster/prometheus/localrules.yaml",
+        {"ceph_healthcheck_slow_ops": GAUGE, "ceph_osd_up": GAUGE},
     ),
     Exporter(
-        name="run",
-        version="of this project",
-        source="monitoring/run_metrics.py",
-        metrics={each.name: each.type for each in (STEP, LOSS, CHECKPOINT_PAUSE)},
+        "run",
+        "of this project",
+        "monitoring/run_metrics.py",
+        {each.name: each.type for each in (STEP, LOSS, CHECKPOINT_PAUSE)},
     ),
-    Exporter(
-        name="prometheus",
-        version="3.14.0",
-        source="Prometheus documentation, alerting rules: the series ALERTS",
-        metrics={"ALERTS": GAUGE},
-    ),
+    Exporter("prometheus", "3.14.0", "Prometheus documentation, alerting rules: the series ALERTS", {"ALERTS": GAUGE}),
 )
 """Each is read by some panel, and no panel reads another."""

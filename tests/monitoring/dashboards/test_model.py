@@ -199,7 +199,7 @@ def test_a_panel_is_red_where_an_alert_fires() -> None:
         bounds("gpu-memory", "xids")
 
 
-QUERY = Query(expr="up", legend="up")
+QUERY = Query("up", "up")
 
 
 def test_bounds_are_steps_from_green_on() -> None:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 
 import promql_parser
 import pytest
-import yaml
 
 from monitoring.dashboards import Dashboard
 from monitoring.dashboards.grafana import EVERYTHING
@@ -14,7 +13,7 @@ from monitoring.limits import Limits, MachineLimits, PoolLimits, RunLimits, Serv
 from monitoring.recording import recorded
 from monitoring.rule import names
 from monitoring.run_metrics import RUN_METRICS
-from tests.graph.schema_kubernetes import upstream
+from rehearsal.tests.vendors import listed_metrics
 from tests.monitoring.dashboards.boards import PLANS, boards
 from tests.monitoring.dashboards.exported import READ_BY_PANELS
 from tests.monitoring.exported import exported
@@ -130,14 +129,10 @@ def test_panels_read_all_that_is_listed_for_them() -> None:
 
 def test_listed_names_are_the_vendors_own() -> None:
     """Against the vendors' lists where they are at hand; those hold no metric of kube-state-metrics nor of disks."""
-    place = upstream()
-    if place is None:
-        pytest.skip("off: no lists of metrics; GPUCLUSTER_UPSTREAM may hold them")
-    known = set(yaml.safe_load((place / "metrics" / "metric-names.yaml").read_text(encoding="utf-8"))["metrics"])
     listed = re.compile(r"(volcano_|vllm:|ceph_|node_infiniband_|DCGM_)")
     names_ = {each.removesuffix("_sum").removesuffix("_count") for each in PANELS_OWN if listed.match(each)}
     assert len(names_) >= 12
-    assert names_ <= known
+    assert names_ <= set(listed_metrics())
 
 
 @every_board

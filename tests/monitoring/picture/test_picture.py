@@ -50,7 +50,7 @@ def panel(**changes: Any) -> Panel:
         "title": "Heat",
         "description": "It is hot.",
         "unit": Unit.CELSIUS,
-        "queries": [Query(expr='heat{node=~"$node"}', legend="{{node}} hot")],
+        "queries": [Query('heat{node=~"$node"}', "{{node}} hot")],
     }
     return Panel(**{**known, **changes})
 
@@ -118,7 +118,7 @@ def test_stacked_series_stand_on_each_other() -> None:
 
 
 def test_what_to_compare_with_is_dashed_and_bounds_are_lines() -> None:
-    queries = [*panel().queries, Query(expr="vector(80)", legend="limit", reference=True)]
+    queries = [*panel().queries, Query("vector(80)", "limit", reference=True)]
     picture = drawn(panel(queries=queries, bounds=Bounds(warn=85, bad=95), most=100), rows=[(A, points(50, 60))])
     assert picture.count('class="reference"') == 1
     assert 'class="bound warning"' in picture

@@ -49,8 +49,12 @@ def test_five_views_of_one_graph_agree(changes: dict[str, object]) -> None:
     fibres = sum(count for item, count in bought(plan, " cable").items() if item != "management cable")
     same = [line for line in plan.bom.lines if line.item == "ndr multimode cable"]
     fibres += sum(line.count for line in same[:-1])
-    assert fibres == sum(count for span, count in spans.items() if span not in ("management", "bmc"))
-    assert bought(plan, "management cable") == {"management cable": spans["management"] + spans["bmc"]}
+    assert fibres == sum(count for span, count in spans.items() if span not in ("management", "bmc", "uplink"))
+    beside = spans["management"] + spans["bmc"] + spans["uplink"]
+    assert bought(plan, "management cable") == {"management cable": beside}
+    strips = {each["from"] for each in listed if each["from"].startswith("power-strip-")}
+    assert bought(plan, "rack PDU") == {"rack PDU": len(strips)}
+    assert spans["uplink"] == 2 * bought(plan, "management switch")["management switch"]
     # racks and power
     racked = Counter(name.rpartition("-")[0] for rack in plan.facility.racks for name in rack.machines)
     for name, (row, design) in designs.items():
@@ -73,7 +77,7 @@ def test_every_port_is_plugged_once(changes: dict[str, object]) -> None:
         links = list(network.links())
         ends = [(link.high, link.high_port) for link in links] + [(link.low, link.low_port) for link in links]
         assert len(ends) == len(set(ends))
-        assert len(links) == network.design.cables
+        assert len(links) == network.cables
     (management,) = (each for each in plan.networks if each.kind == "management")
     plugged = Counter(link.low for link in management.links())
     for pool in plan.pools.values():
@@ -90,7 +94,7 @@ def test_storage_on_the_compute_fabric_has_no_network_of_its_own() -> None:
 def test_more_machines_never_take_fewer_cables() -> None:
     """A12: at odd sizes too."""
     counts = [
-        sum(each.design.cables for each in planned_metal({"pools.1.count": nodes, "pools.1.maxCount": 64}).networks)
+        sum(each.cables for each in planned_metal({"pools.1.count": nodes, "pools.1.maxCount": 64}).networks)
         for nodes in (1, 2, 5, 9, 17, 23)
     ]
     assert counts == sorted(counts)

@@ -146,7 +146,8 @@ def _room(found: MetalPlan) -> None:
     built = [each.design for each in found.networks] + ([found.fabric.growth.day_one] if found.fabric else [])
     switches = sum(each.count for each in room.machines if each.kind is Kind.SWITCH)
     assert switches == sum(each.switches for each in built)
-    _views(found, switches, sum(each.cables for each in built))
+    uplinks = sum(each.cables - each.design.cables for each in found.networks)
+    _views(found, switches, sum(each.cables for each in built) + uplinks)
     for network in found.networks:
         assert network.design.node_cables == sum(each.count * each.ports for each in network.joined)
     if found.fabric:

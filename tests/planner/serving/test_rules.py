@@ -53,6 +53,15 @@ def test_what_makes_a_service_fit(service: dict[str, Any], remedy: str | None) -
     assert all(finding.inputs["overhead"] for finding in found)
 
 
+def test_fewer_requests_leave_room_for_the_cache() -> None:
+    """Q02: two H100 hold Llama 3.1 70B with the batch of 256 that vLLM is told, not with the 1,024 that it takes."""
+    large = {"pools.2.instanceType": "p5.48xlarge", "budget.maxHourlyUsd": 900}
+    service = {"model": "llama-3.1-70b", "tensorParallel": 2}
+    (finding,) = about("model-fits-gpus", _plan(large, **service))
+    assert finding.remedy == "set tensorParallel to 4 or set quantization to fp8 or set maxNumSeqs to 256"
+    assert not about("model-fits-gpus", _plan(large, **service, maxNumSeqs=256))
+
+
 def test_a_model_too_large_for_the_node() -> None:
     """C02: DeepSeek-V3 takes 671 GB, and eight GPUs of 24 GB have 192, whatever is done to its weights."""
     changes = {"pools.2.instanceType": "g5.48xlarge"}

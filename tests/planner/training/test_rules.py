@@ -77,7 +77,7 @@ def test_numbers_of_a_run() -> None:
     [
         ({"tensor": 8, "data": 7}, "parallelism.data", "set data to 8 or"),
         ({"pipeline": 5}, "parallelism", "set nodes and the pool's count to 10 or"),
-        ({"data": 16}, "parallelism.data", "set data to 64 or set nodes to 2 or"),
+        ({"data": 32}, "parallelism.data", "set data to 64 or set nodes to 4 or"),
         ({"tensor": 8, "pipeline": 16}, "parallelism", "set nodes and the pool's count to 16 or"),
     ],
 )
@@ -93,6 +93,12 @@ def test_degrees_that_do_not_multiply_up(parallelism: dict[str, int], path: str,
         changes = {f"training.runs.0.{name}": value for name, value in said.items()}
         followed = planned("prod", changes | ({"pools.1.count": int(count)} if "pool" in key else {}))
         assert not about("layout-covers-gpus", followed) + about("gang-fits-pool", followed)
+
+
+def test_degrees_are_not_changed_to_what_does_not_fit() -> None:
+    """C05, C07: 64 GPUs have no room for the states of Llama 3.1 405B, so that nothing says `data: 64`."""
+    (finding,) = about("layout-covers-gpus", _plan(model="llama-3.1-405b", parallelism={"data": 256}))
+    assert finding.remedy == "set nodes and the pool's count to 32 or change the degrees, so that their product is 64"
 
 
 def test_tensor_parallelism_stays_in_the_node() -> None:

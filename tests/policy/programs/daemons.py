@@ -25,7 +25,6 @@ def configured(text: str | None) -> Resource:
 
 
 def priority(value: int, name: str = "", **more: Any) -> Resource:
-    """A PriorityClass."""
     return thing("scheduling.k8s.io/v1", "PriorityClass", name or f"class-{value}", namespace="", value=value, **more)
 
 
@@ -43,7 +42,6 @@ def bound(account: str) -> Resource:
 
 
 def volume(driver: str) -> Resource:
-    """A volume of a driver."""
     return thing("core/v1", "PersistentVolume", "volume", namespace="", spec={"csi": {"driver": driver}})
 
 

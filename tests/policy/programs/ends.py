@@ -208,14 +208,12 @@ STOPPED = [
 
 
 def quota(namespace: str = "here", **spec: Any) -> Resource:
-    """A quota of 64 GPUs."""
     return thing(
         "core/v1", "ResourceQuota", namespace=namespace, spec={"hard": {"requests.nvidia.com/gpu": "64"}, **spec}
     )
 
 
 def priority(value: int, **more: Any) -> Resource:
-    """A PriorityClass."""
     return thing("scheduling.k8s.io/v1", "PriorityClass", f"class-{value}", namespace="", value=value, **more)
 
 

@@ -13,7 +13,6 @@ DIGEST = f"@sha256:{'5eed' * 16}"
 
 
 def daemon(image: str, name: str = "daemon") -> Resource:
-    """A DaemonSet of this image."""
     return thing("apps/v1", "DaemonSet", name, spec={"template": template({"image": image})})
 
 
@@ -23,7 +22,6 @@ def addon(name: str) -> Resource:
 
 
 def definition(name: str) -> Resource:
-    """The definition of a custom resource."""
     return thing("apiextensions.k8s.io/v1", "CustomResourceDefinition", name, namespace="")
 
 

@@ -20,12 +20,10 @@ def secret(name: str, **more: Any) -> Resource:
 
 
 def queued(queue: str) -> Resource:
-    """A Volcano Job in a queue."""
     return thing("batch.volcano.sh/v1alpha1", "Job", spec={"queue": queue, "tasks": []})
 
 
 def claimed(kind: str) -> Resource:
-    """A claim of a class."""
     return thing("core/v1", "PersistentVolumeClaim", spec={"storageClassName": kind})
 
 

@@ -22,7 +22,6 @@ def paused(**spec: Any) -> Resource:
 
 
 def queue(**spec: Any) -> Resource:
-    """A queue of Volcano."""
     return thing("scheduling.volcano.sh/v1beta1", "Queue", "queue", namespace="", spec=spec)
 
 

@@ -46,7 +46,6 @@ def volume_of(driver: str, name: str) -> Resource:
 
 
 def mounting(replicas: int | None) -> Resource:
-    """A Deployment that mounts the claim `data`."""
     return deployment(replicas=replicas, volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}])
 
 

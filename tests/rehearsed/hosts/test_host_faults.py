@@ -52,7 +52,7 @@ def test_a_host_that_is_down_is_dialled_until_it_is_up(hall: Hall, rack: Rack) -
 
 
 @pytest.mark.parametrize(
-    "at", ["mdadm --create", "mkfs.xfs", "systemctl enable var-lib-scratch", "modprobe br_netfilter"]
+    "at", ["mdadm --create", "mkfs.xfs", "systemctl enable --now var-lib-scratch", "modprobe br_netfilter"]
 )
 @pytest.mark.parametrize("how", ["power", "cut"])
 def test_a_half_applied_host_converges(hall: Hall, rack: Rack, at: str, how: str) -> None:

@@ -250,7 +250,7 @@ def test_an_mgs_elsewhere_is_no_matter_of_a_text(server: Serve, mds: Server) -> 
     assert "looks for its MGS at" in stores.said(LUSTRE_MGS="10.22.0.99@o2ib")
 
 
-@pytest.mark.parametrize("at", ["mkfs.lustre", "zpool export", "systemctl enable srv-lustre-mdt0000.mount"])
+@pytest.mark.parametrize("at", ["mkfs.lustre", "zpool export", "systemctl enable --now srv-lustre-mdt0000.mount"])
 def test_a_run_that_loses_its_power_is_made_good(server: Serve, mds: Server, at: str) -> None:
     mds.host.fail({at: "power"})
     assert mds.run().status is None

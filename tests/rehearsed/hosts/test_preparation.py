@@ -22,6 +22,8 @@ CHANGING = {
     "modprobe",
     "nvidia-smi -pm",
     "systemctl restart",
+    "systemctl enable",
+    "apt-mark hold",
 }
 """How calls begin that change a host."""
 

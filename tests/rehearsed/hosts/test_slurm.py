@@ -69,8 +69,8 @@ def ended(hall: Hall, site: dict[str, Host]) -> dict[str, str]:
 
 
 def active(host: Host) -> set[str]:
-    done = host.calls()
-    started = {call[2] for call in done if call[:2] in (["systemctl", "start"], ["systemctl", "restart"])}
+    starts = {"start", "restart", "--now"}
+    started = {call[-1] for call in host.calls() if call[0] == "systemctl" and starts & set(call)}
     return {each.removesuffix(".service") for each in started}
 
 

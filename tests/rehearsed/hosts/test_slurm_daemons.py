@@ -23,10 +23,10 @@ pytestmark = [pytest.mark.engine, pytest.mark.skipif(lacking() is not None, reas
 
 SYSTEMCTL = """\
 #!/bin/bash
-# is-enabled, enable, disable, is-active, start, restart, stop of UNIT; the rest does nothing.
+# show, is-enabled, enable, disable, is-active, start, restart, stop of UNIT, the last word; the rest does nothing.
 words=()
 for word in "$@"; do case "$word" in -*) ;; *) words+=("$word") ;; esac; done
-verb=${words[0]} unit=${words[1]:-}
+verb=${words[0]} unit=${words[-1]}
 pid=/run/units/$unit enabled=/etc/units/$unit
 mkdir -p /run/units /etc/units
 runs() { [ -e "$pid" ] && kill -0 "$(cat "$pid")" 2>/dev/null; }
@@ -52,7 +52,14 @@ start() {
 }
 case "$verb" in
 is-enabled) if [ -e "$enabled" ]; then echo enabled; else echo disabled && exit 1; fi ;;
-enable) : >"$enabled" ;;
+enable)
+    : >"$enabled"
+    case " $* " in *" --now "*) runs || start ;; esac
+    ;;
+show)
+    if runs; then echo ActiveState=active; fi
+    if [ -e "$enabled" ]; then echo UnitFileState=enabled; fi
+    ;;
 disable) rm -f "$enabled" && end ;;
 is-active) runs || exit 3 ;;
 start) runs || start ;;

@@ -8,6 +8,8 @@ from rehearsal.tests.plugins.aws.world import World
 from rehearsal.tests.plugins.driver import State
 
 Inputs = dict[str, Any]
+TAGGED: tuple[Inputs, Mapping[str, str]] = ({"tags": {"x": "y"}}, {"tags": "add", "tagsAll.x": "add"})
+"""A change of a tag, and the diff that it shows."""
 
 
 @dataclass(frozen=True)

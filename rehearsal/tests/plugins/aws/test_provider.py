@@ -19,7 +19,8 @@ def test_an_unknown_type_is_refused_by_name(aws: Driver) -> None:
 
 
 def test_an_unknown_function_is_refused_by_name(aws: Driver) -> None:
-    with pytest.raises(grpc.RpcError, match=r"invoke aws:ec2/getAmi:getAmi: .* does not have this function"):
+    how = r".* does not have this function\. To add it: an entry .* rehearsal/plugins/aws/invokes\.py"
+    with pytest.raises(grpc.RpcError, match=rf"invoke aws:ec2/getAmi:getAmi: {how}"):
         aws.invoke("aws:ec2/getAmi:getAmi")
 
 

@@ -3,7 +3,7 @@
 import json
 
 from rehearsal.tests.plugins.aws import world as w
-from rehearsal.tests.plugins.aws.case import Case, Inputs
+from rehearsal.tests.plugins.aws.case import TAGGED, Case, Inputs
 from rehearsal.tests.plugins.aws.world import World
 
 SYSTEM = "aws:efs/fileSystem:FileSystem"
@@ -71,8 +71,7 @@ CASES = (
                 "creationInfo": {"ownerUid": 1000, "ownerGid": 1000, "permissions": "0770"},
             },
         },
-        {"tags": {"x": "y"}},
-        {"tags": "add", "tagsAll.x": "add"},
+        *TAGGED,
         {"posixUser": {"uid": 2000, "gid": 1000}},
         ("posixUser",),
         outputs=("arn", "fileSystemArn", "ownerId"),

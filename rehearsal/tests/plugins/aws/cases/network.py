@@ -3,7 +3,7 @@
 import base64
 
 from rehearsal.tests.plugins.aws import world as w
-from rehearsal.tests.plugins.aws.case import Case, Inputs
+from rehearsal.tests.plugins.aws.case import TAGGED, Case, Inputs
 from rehearsal.tests.plugins.aws.world import World
 
 
@@ -60,8 +60,7 @@ CASES = (
     Case(
         w.EIP,
         lambda _: {"domain": "vpc"},
-        {"tags": {"x": "y"}},
-        {"tags": "add", "tagsAll.x": "add"},
+        *TAGGED,
         outputs=("publicIp",),
     ),
     Case(
@@ -70,13 +69,12 @@ CASES = (
             "subnetId": (world.gateway and world.subnets[0]).id,
             "allocationId": world.make(w.EIP, "eip", {"domain": "vpc"}).id,
         },
-        {"tags": {"x": "y"}},
-        {"tags": "add", "tagsAll.x": "add"},
+        *TAGGED,
         {"connectivityType": "private"},
         ("connectivityType",),
         outputs=("publicIp", "networkInterfaceId"),
     ),
-    Case(w.TABLE, lambda world: {"vpcId": world.vpc.id}, {"tags": {"x": "y"}}, {"tags": "add", "tagsAll.x": "add"}),
+    Case(w.TABLE, lambda world: {"vpcId": world.vpc.id}, *TAGGED),
     Case(
         w.ROUTE,
         lambda world: {
@@ -122,8 +120,7 @@ CASES = (
             "logDestination": world.make(w.LOG_GROUP, "flows", {"name": w.name("/flows")}).outputs["arn"],
             "iamRoleArn": world.role("vpc-flow-logs.amazonaws.com").outputs["arn"],
         },
-        {"tags": {"x": "y"}},
-        {"tags": "add", "tagsAll.x": "add"},
+        *TAGGED,
         {"trafficType": "REJECT"},
         ("trafficType",),
         outputs=("arn", "logFormat"),
@@ -132,8 +129,7 @@ CASES = (
     Case(
         w.GROUP,
         lambda world: {"vpcId": world.vpc.id, "description": "efa"},
-        {"tags": {"x": "y"}},
-        {"tags": "add", "tagsAll.x": "add"},
+        *TAGGED,
         {"description": "other"},
         ("description",),
         outputs=("arn", "name"),
@@ -177,8 +173,7 @@ CASES = (
     Case(
         w.PLACEMENT,
         lambda _: {"strategy": "cluster"},
-        {"tags": {"x": "y"}},
-        {"tags": "add", "tagsAll.x": "add"},
+        *TAGGED,
         {"strategy": "spread"},
         ("strategy",),
         outputs=("arn", "placementGroupId"),

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rehearsal.tests.plugins.aws import world as w
-from rehearsal.tests.plugins.aws.case import Case, Inputs
+from rehearsal.tests.plugins.aws.case import TAGGED, Case, Inputs
 from rehearsal.tests.plugins.aws.world import World
 from rehearsal.tests.plugins.driver import State
 
@@ -45,8 +45,7 @@ CASES = (
     Case(
         w.BUCKET,
         lambda _: {"forceDestroy": True},
-        {"tags": {"x": "y"}},
-        {"tags": "add", "tagsAll.x": "add"},
+        *TAGGED,
         {"objectLockEnabled": True},
         ("objectLockEnabled",),
         fill=two_versions,

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from rehearsal.tests.plugins.aws import world as w
-from rehearsal.tests.plugins.aws.case import Case
+from rehearsal.tests.plugins.aws.case import TAGGED, Case
 from rehearsal.tests.plugins.aws.world import World
 
 ACCOUNT = "123456789012"
@@ -53,8 +53,7 @@ CASES = (
     Case(
         w.TOPIC,
         lambda _: {"name": w.name("topic")},
-        {"tags": {"x": "y"}},
-        {"tags": "add", "tagsAll.x": "add"},
+        *TAGGED,
         {"name": "another"},
         ("name",),
         outputs=("arn", "owner"),
