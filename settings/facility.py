@@ -74,6 +74,6 @@ class Facility(Section):
     usd_per_kwh: Annotated[float, Field(gt=0, le=10)]
     margin: Annotated[float, Field(ge=0, le=1, description="share of power and cooling kept in reserve")] = 0.1
 
-    def power_strips(self, racks: int) -> int:
-        """Those of so many racks."""
-        return racks * self.feeds * self.circuits_per_rack
+    def power_strips(self, racks: int, circuits: int = 0) -> int:
+        """Those of so many racks, of which one takes so many circuits of a feed; all have as many as that one."""
+        return racks * self.feeds * max(self.circuits_per_rack, circuits)
