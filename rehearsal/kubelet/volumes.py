@@ -196,6 +196,9 @@ def volume_key(volume: Object) -> str:
     if told.get("staticVolume") == "true":
         # Ceph's driver takes the handle of such a volume for a mere name (ceph-csi, docs/static-pvc.md).
         return f"csi:{csi['driver']}:{told.get('fsName', '')}:{told.get('rootPath', '')}"
+    if "dnsname" in told:
+        # FSx' driver mounts `dnsname@tcp:/mountname` whatever the handle is (aws-fsx-csi-driver, pkg/driver/node.go).
+        return f"csi:{csi['driver']}:{told['dnsname']}:{told.get('mountname', '')}"
     return f"csi:{csi['driver']}:{csi['volumeHandle'].partition('|')[0]}"
 
 

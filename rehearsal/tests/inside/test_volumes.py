@@ -66,8 +66,14 @@ def test_what_the_file_system_says_is_passed_on() -> None:
 
 
 def test_two_volumes_of_one_file_system_have_the_same_contents() -> None:
-    other = {"metadata": {"name": "pv2"}, "spec": LUSTRE["spec"]}
-    assert volumes.volume_key(LUSTRE) == volumes.volume_key(other)
+    """FSx' driver takes the handle for a name: two volumes in one cluster have two of them."""
+
+    def volume(handle: str, dns: str) -> dict[str, Any]:
+        csi = {**LUSTRE["spec"]["csi"], "volumeHandle": handle, "volumeAttributes": {"dnsname": dns, "mountname": "m"}}
+        return {"metadata": {"name": handle}, "spec": {"csi": csi}}
+
+    assert volumes.volume_key(volume("fs-1-a", "one")) == volumes.volume_key(volume("fs-1-b", "one"))
+    assert volumes.volume_key(volume("fs-1-a", "one")) != volumes.volume_key(volume("fs-1-a", "other"))
 
 
 def test_mounts_know_what_lies_inside_them() -> None:
