@@ -20,7 +20,10 @@ def on_claim(name: str) -> dict[str, Any]:
     return pod(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": name}}])
 
 
-LUSTRE = {"metadata": {"name": "pv"}, "spec": {"csi": {"driver": "fsx.csi.aws.com", "volumeHandle": "fs-1"}}}
+LUSTRE: dict[str, Any] = {
+    "metadata": {"name": "pv"},
+    "spec": {"csi": {"driver": "fsx.csi.aws.com", "volumeHandle": "fs-1"}},
+}
 BOUND = {"status": {"phase": "Bound"}, "spec": {"volumeName": "pv"}}
 REGISTERED = {"node": {"spec": {"drivers": [{"name": "fsx.csi.aws.com"}]}}}
 
