@@ -71,6 +71,13 @@ class Model:
             raise ValueError(f"the experts alone are {self.expert_parameters} of {self.parameters} parameters")
 
     @property
+    def attention_dim(self) -> float:
+        """Width of a head's products; latent attention compares wider keys than the values it adds up: their mean."""
+        if latent := self.latent:
+            return (latent.nope_dim + latent.rope_dim + latent.value_dim) / 2
+        return self.head_dim
+
+    @property
     def parameters_per_expert(self) -> int:
         """Parameters of one expert in one layer: gate, up and down projection. 0 for a dense model."""
         return 3 * self.hidden * self.experts.ffn if self.experts else 0

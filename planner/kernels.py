@@ -80,7 +80,7 @@ def forward_pass(model: Model, job: Job, layout: Layout, gpu: Gpu) -> Pass:
         products_s=_MULTIPLY_ADD * body * tokens / (wide * slow),
         attention_s=scores
         * (
-            _CAUSAL * 2 * _MULTIPLY_ADD * model.head_dim / (peak * row.attention_part)
+            _CAUSAL * 2 * _MULTIPLY_ADD * model.attention_dim / (peak * row.attention_part)
             if job.fused_attention
             else _SCORE_BYTES / (1 + _ATTENTION_BACKWARD) / (gpu.memory_tb_per_s * _BYTES_PER_TB * _SCORE_RATE)
         ),

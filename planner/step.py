@@ -73,8 +73,7 @@ class ExchangeTime(Timing):
 class StepTime:
     """A step: its phases, its exchanges, and `bubble_s`, in which pipeline stages wait for each other.
 
-    Four of five runs take (1 - `off`) to (1 + `off`) times as long; `basis` says what the rates rest on. `mfu` counts
-    all of attention, as published runs do; a causal mask leaves half of it, so very long sequences may show above 1.
+    Four of five runs take (1 - `off`) to (1 + `off`) times as long; `basis` says what the rates rest on.
     """
 
     phases: tuple[PhaseTime, ...]

@@ -26,13 +26,9 @@ def model_flops_per_token(model: Model, sequence: int = 0, *, full: bool = True)
     parameters, and 12 x layers x width x sequence of attention. Recomputed activations are no part of it. Adapters
     leave out the weights' gradients, a third (`full` False).
 
-    The width is that of the attention, heads x head dimension; latent attention compares wider keys than the values it
-    adds up, and counts their mean.
+    The width is that of the attention, heads x what each of them compares and adds up.
     """
-    width = float(model.heads * model.head_dim)
-    if latent := model.latent:
-        width = model.heads * (latent.nope_dim + latent.rope_dim + latent.value_dim) / 2
-    attention = _ATTENTION_FLOPS * model.layers * width * sequence
+    attention = _ATTENTION_FLOPS * model.layers * model.heads * model.attention_dim * sequence
     return (_FLOPS_PER_PARAMETER * model.active_parameters + attention) * (1 if full else 2 / 3)
 
 

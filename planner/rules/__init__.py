@@ -1,8 +1,37 @@
 """The rules by subject, without those about racks. Importing this package registers them in the draft's registry."""
 
-from importlib import import_module
-from pkgutil import iter_modules
-
-for _module in iter_modules(__path__):
-    if not _module.ispkg:
-        import_module(f"{__name__}.{_module.name}")
+from planner.rules import (  # noqa: F401 - each registers its rules
+    blocks,
+    capacity,
+    checkpoints,
+    closed,
+    cost,
+    elastic,
+    endpoint,
+    experiments,
+    external_secrets,
+    frameworks,
+    gangs,
+    gateway,
+    images,
+    keeper,
+    launch,
+    layout,
+    mig,
+    monitoring,
+    network,
+    nodes,
+    placement,
+    reliability,
+    replicas,
+    requests,
+    reservations,
+    scaled,
+    searches,
+    serving,
+    sources,
+    storage,
+    supply,
+    throughput,
+    training,
+)

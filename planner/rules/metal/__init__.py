@@ -1,7 +1,15 @@
 """The rules about on-premises racks, by subject; importing this package registers them."""
 
-from importlib import import_module
-from pkgutil import iter_modules
-
-for _module in iter_modules(__path__):
-    import_module(f"{__name__}.{_module.name}")
+from planner.rules.metal import (  # noqa: F401 - each registers its rules
+    ceph,
+    controllers,
+    cost,
+    fabric,
+    facility,
+    lustre_machines,
+    machine_parts,
+    machines,
+    servers,
+    site,
+    storage_servers,
+)

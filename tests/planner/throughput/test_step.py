@@ -243,3 +243,11 @@ def test_attention_that_keeps_its_scores_takes_the_time_of_its_memory() -> None:
     )
     assert kept == pytest.approx(0.0417, rel=0.01)
     assert fused < 0.0073
+
+
+def test_latent_attention_takes_the_time_of_its_own_width() -> None:
+    """DeepSeek-V3 compares keys of 128 + 64 and adds up values of 128: as heads of 160 do."""
+    model, job = MODELS["deepseek-v3"], Job(micro_batch=1, sequence=4096)
+    plain = replace(model, latent=None, head_dim=160)
+    own, others = (forward_pass(each, job, Layout(), H100).attention_s for each in (model, plain))
+    assert own == pytest.approx(others)
