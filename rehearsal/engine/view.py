@@ -159,19 +159,26 @@ def unenforced(policies: Iterable[Object]) -> list[str]:
 def _explained_gang(found: Gang, look: Look) -> Gang:
     """With what its first waiting pod waits for, as the others do too; without pods, why the queue does not let it in.
 
-    Volcano tells that in events of the PodGroup, some of them `Normal`.
+    Volcano tells that in events of the PodGroup, some of them `Normal`. It counts what runs once in each of its rounds
+    (pkg/scheduler/framework/session.go), so pods that went since then, or whose node did, still stand in its status.
     """
-    if not found.short:
-        return found
     members = [
         pod
         for pod in look.all("v1", "Pod")
         if pod["metadata"].get("namespace") == found.namespace
         and (pod["metadata"].get("annotations") or {}).get(GROUP_OF_POD) == found.name
     ]
+    found = replace(found, running=min(found.running, sum(_runs(pod, look) for pod in members)))
+    if not found.short:
+        return found
     first = next(filter(None, (explain({"kind": "Pod", **pod}, look.kube) for pod in members)), None)
     lacking = scarce(members, look.all("v1", "Pod"), look.all("v1", "Node"))
     return replace(found, why=[*(first or look.events("PodGroup", found.name, found.namespace)), *lacking])
+
+
+def _runs(pod: Object, look: Look) -> bool:
+    """Whether a pod runs on a node that there is."""
+    return pod["status"].get("phase") == "Running" and bool(look.find("v1", "Node", pod["spec"]["nodeName"], None))
 
 
 def _explained_service(found: Service, deployments: Iterable[Object], kube: Kube) -> Service:

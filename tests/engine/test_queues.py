@@ -285,7 +285,7 @@ def test_an_elastic_run_below_its_fewest_nodes_waits_and_then_ends_and_leaves_no
     say(kube, held(kube, "shrinks"), containerStatuses=[status])
     patiently(lambda: "Failed" in conditions(kube, "shrinks"), "the operator to give up")
     patiently(lambda: not kube.list("v1", "Pod", "default", label_selector=f"{RUN_KEY}=shrinks"), "its pods to go")
-    assert kube.get("scheduling.volcano.sh/v1beta1", "PodGroup", "shrinks", "default") is None
+    patiently(lambda: not kube.get("scheduling.volcano.sh/v1beta1", "PodGroup", "shrinks", "default"), "its gang to go")
     gang(kube, "next", 1, queue="training")
     patiently(lambda: places(kube, "next") == [first], "another run to have its node")
     for name in lost:
