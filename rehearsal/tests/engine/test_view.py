@@ -65,7 +65,7 @@ def test_a_gang_is_short_as_soon_as_a_pod_or_its_node_is_gone_whatever_volcano_c
     group = {**GROUP, "status": {"phase": "Running", "running": 2}}
     one, two, new = (member(name, phase="Running") for name in ("one", "two", "new"))
     for pod, node in ((one, "a"), (two, "b")):
-        pod["spec"]["nodeName"] = node
+        pod["spec"] |= {"nodeName": node, "containers": []}
     new["status"]["phase"] = "Pending"
     nodes = [{"metadata": {"name": name}} for name in "ab"]
     ready = [{**node, "status": {"conditions": [{"type": "Ready", "status": "True"}]}} for node in nodes]
