@@ -68,8 +68,12 @@ class Network:
 
     def passes(self, source: str | End, target: str | End, port: int, protocol: str = "TCP") -> bool:
         """Whether a connection comes to be; a pod may be named by its owner."""
+        return all(self.sides(source, target, port, protocol))
+
+    def sides(self, source: str | End, target: str | End, port: int, protocol: str = "TCP") -> tuple[bool, bool]:
+        """Whether the source is let out to the target, and the target lets the source in."""
         here, there = (self.ends[each] if isinstance(each, str) else each for each in (source, target))
-        return self._lets("Egress", here, there, port, protocol) and self._lets("Ingress", there, here, port, protocol)
+        return self._lets("Egress", here, there, port, protocol), self._lets("Ingress", there, here, port, protocol)
 
     def isolated(self, end: End) -> set[str]:
         """The directions in which some policy selects the pod."""

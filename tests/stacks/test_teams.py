@@ -150,16 +150,17 @@ def test_trials_of_a_team_are_where_its_people_read_r02() -> None:
 
 
 def test_what_a_team_starts_itself_asks_nothing_of_trials_katib_or_the_tracker_nw08() -> None:
-    """As it could say it is a trial: labels are its own."""
+    """As it could say it is a trial: labels are its own. Both sides refuse, so one slip opens nothing."""
     network = Network(aws())
     said = {"gpucluster/experiment": "rates", "gpucluster/run": "rates", "katib.kubeflow.org/suggestion": "rates"}
     trial, forged = End(namespace=TRIALS, labels=said), End(namespace="team-vision", labels=said)
     manager, tracker = "katib-database-manager", End(namespace="tracking", labels=SERVER)
     for source, passes in ((trial, True), (forged, False)):
-        assert network.passes(source, manager, 6789) is passes
-        assert network.passes("katib-controller", source, 6789) is passes
-        assert network.passes(source, tracker, 5000) is passes
-        assert network.passes(source, trial, 23456) is passes
+        both = (passes, passes)
+        assert network.sides(source, manager, 6789) == both
+        assert network.sides("katib-controller", source, 6789) == both
+        assert network.sides(source, tracker, 5000) == both
+        assert network.sides(source, trial, 23456) == both
 
 
 def test_who_is_of_two_teams_is_known_to_eks_once() -> None:
