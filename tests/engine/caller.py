@@ -12,6 +12,7 @@ from cryptography import x509
 
 from rehearsal.cluster.layout import PROXY
 from rehearsal.cluster.proxy import admitting
+from rehearsal.plugins.kubernetes.objects import holds
 
 from .rehearsed import Rehearsed
 
@@ -49,9 +50,9 @@ class Caller:
         self._trust = ssl.create_default_context(cadata=authority)
 
     def pods(self) -> dict[str, str]:
-        """Addresses of the gateway's pods, by their names."""
+        """Addresses of the gateway's ready pods, by their names."""
         found = self.site.kube.list("v1", "Pod", SPACE, label_selector="app.kubernetes.io/name=traefik")
-        return {each["metadata"]["name"]: each["status"]["podIP"] for each in found}
+        return {each["metadata"]["name"]: each["status"]["podIP"] for each in found if holds(each, "Ready")}
 
     def secure(self, at: str, path: str = "/v1/models", body: Any = None, *, trusting: bool = False) -> Answered:
         """An answer over TLS of what is at an address. ssl.SSLError if its certificate is not the hostname's."""

@@ -203,7 +203,7 @@ def test_certificates_are_renewed_by_their_own_clock_and_nobody_is_refused_meanw
     kube, pods, running = caller.site.kube, caller.pods(), restarts(caller.site)
 
     def shown() -> list[x509.Certificate]:
-        assert [each.status for each in everywhere(caller)] == [200, 200]
+        assert {caller.secure(at).status for at in pods.values()} == {200}
         return [caller.certificate(at) for at in pods.values()]
 
     def renewed() -> bool:
@@ -221,7 +221,7 @@ def test_certificates_are_renewed_by_their_own_clock_and_nobody_is_refused_meanw
     assert second.not_valid_before_utc - first.not_valid_before_utc >= timedelta(seconds=30)
     before, between, after = (each.public_key() for each in served)
     assert before != between != after
-    assert restarts(caller.site) == running
+    assert running.items() <= restarts(caller.site).items(), "load may have brought a third"
 
 
 def test_above_the_limit_a_pod_answers_429_and_again_when_time_has_passed(caller: Caller) -> None:
