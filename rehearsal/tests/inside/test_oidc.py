@@ -166,8 +166,10 @@ def test_it_is_found_by_its_name_over_tls_and_its_proxy_leads_nowhere_else(issue
         assert answered["example.com:443"].startswith(b"HTTP/1.1 502")
         trust = ssl.create_default_context(cafile=str(listening.ca))
         connection = http.client.HTTPSConnection("login.example.com", timeout=5)
-        with socket.create_connection(listening.at, 5) as raw:
-            connection.sock = trust.wrap_socket(raw, server_hostname="login.example.com")
+        with (
+            socket.create_connection(listening.at, 5) as raw,
+            trust.wrap_socket(raw, server_hostname="login.example.com") as connection.sock,
+        ):
             connection.request("GET", "/realms/ml/keys")
             assert json.loads(connection.getresponse().read())["keys"] == issuer.shown
     finally:
