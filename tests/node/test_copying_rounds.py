@@ -1,8 +1,10 @@
 """The rounds of the process that copies saves: how it ends, and what each of its parts does."""
 
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import copying
 import pytest
@@ -42,7 +44,7 @@ def test_a_round_that_fails_is_said_and_the_last_one_decides_how_it_ends(
     save(tmp_path / "local", 1)
     real, failing = copying.once, [True, False]
 
-    def once(*args: Path, **more: int) -> list[str]:
+    def once(*args: Any, **more: Any) -> list[str]:
         if failing.pop(0):
             raise OSError(28, "No space left on device")
         return real(*args, **more)
@@ -84,7 +86,7 @@ def test_workers_after_a_master_are_the_parts_behind_it(
 
 def test_it_ends_with_the_trainer_that_started_it() -> None:
     """Another process has its own; told to stop it ends at once, and else waits for its pace."""
-    stop = copying.threading.Event()
+    stop = threading.Event()
     assert copying._wait(stop, 60, os.getppid() + 1)
     assert not copying._wait(stop, 0.01, os.getppid())
     stop.set()

@@ -90,11 +90,10 @@ def test_a_node_that_changes_meanwhile_waits_and_the_others_do_not() -> None:
 def test_the_program_says_what_it_did_and_fails_where_it_could_not_ask(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server, asked = Server.of(node("n-1", **{"gpucluster/gate-at": ""})), []
-    monkeypatch.setattr(Api, "inside", lambda where: asked.append(str(where)) or server)
+    server = Server.of(node("n-1", **{"gpucluster/gate-at": ""}))
+    monkeypatch.setattr(Api, "inside", lambda where: server if str(where) == "/var/run/identity" else None)
     words = ["--identity=/var/run/identity", "--pool=big", "--days=7"]
     assert main(words) == 0
-    assert asked == ["/var/run/identity"]
     assert capsys.readouterr().out == "the verdict of n-1 was taken away: nobody knows from when it is: ''\n"
     server.nodes.clear()
     assert main(words) == 0

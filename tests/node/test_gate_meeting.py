@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import signal
+import ssl
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -229,7 +230,7 @@ def test_a_pod_reaches_the_api_server_as_kubernetes_tells_it(
 ) -> None:
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", host)
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
-    monkeypatch.setattr(publish.ssl, "create_default_context", lambda *, cafile: cafile)
+    monkeypatch.setattr(ssl, "create_default_context", lambda *, cafile: cafile)
     (tmp_path / "token").write_text("secret\n", encoding="utf-8")
     (tmp_path / "namespace").write_text("training\n", encoding="utf-8")
     api = publish.Api.inside(tmp_path)

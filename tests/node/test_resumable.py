@@ -52,7 +52,7 @@ def resumable(ranks: Ranks, monkeypatch: pytest.MonkeyPatch) -> Iterator[Resumab
     """node/trainer/state.py's, on these ranks."""
     torch = ModuleType("torch")
     torch.distributed, torch.nn = ranks, ModuleType("torch.nn")  # type: ignore[attr-defined]
-    torch.nn.Module = object  # type: ignore[attr-defined]
+    torch.nn.Module = object
     for name, module in {"torch": torch, "torch.distributed": ranks, "torch.nn": torch.nn}.items():
         monkeypatch.setitem(sys.modules, name, module)
     yield importlib.import_module("state").resumable
