@@ -1,9 +1,11 @@
 """A pool on spot that finds none falls back on demand and its workload runs, with nobody at a laptop (Z01); EC2
 then takes the spot instance, and what is missing is asked for again. Another count moves its groups and empties none.
+Its run resumes after a gang of higher priority took its nodes.
 
 Engine, cluster and its controllers are the real ones; the function comes from the account, its clock from the test.
 """
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -63,8 +65,8 @@ def markets(site: Rehearsed) -> list[str]:
     )
 
 
-def gang(site: Rehearsed) -> list[dict[str, Any]]:
-    pods = site.kube.list("v1", "Pod", "training", label_selector=f"gpucluster/run={RUN}")
+def gang(site: Rehearsed, run: str = RUN) -> list[dict[str, Any]]:
+    pods = site.kube.list("v1", "Pod", "training", label_selector=f"gpucluster/run={run}")
     alive = [pod for pod in pods if not pod["metadata"].get("deletionTimestamp")]
     return [pod for pod in alive if pod["status"]["phase"] == "Running"]
 
@@ -125,3 +127,28 @@ def test_a_smaller_count_lets_nodes_on_demand_go(short: tuple[Rehearsed, Schedul
     after(short, 2)
     until(lambda: markets(site) == ["ON_DEMAND", "SPOT"], "one node on demand to go")
     until(lambda: len(gang(site)) == 2, "the gang to run again")
+
+
+def test_a_run_that_a_gang_of_higher_priority_ends_saves_and_resumes_there_m04_t01(
+    short: tuple[Rehearsed, Schedules],
+) -> None:
+    """Volcano takes both nodes: the pods that go save the step that they are at within their grace period, and those
+    that the operator makes in their place begin at it when the other gang is gone.
+    """
+    site, _ = short
+    stack = site.tree.stack("dev")
+    (run,) = stack.get("gpucluster:training.runs")
+    before = {pod["metadata"]["uid"] for pod in gang(site)}
+    stack.set("gpucluster:training.runs", [run, {**run, "name": "urgent", "priority": "training"}])
+    site.up().require()
+    until(lambda: len(gang(site, "urgent")) == 2, "the gang of higher priority to run")
+    assert gang(site) == []
+    stack.set("gpucluster:training.runs", [run])
+    site.up().require()
+    until(lambda: len(gang(site)) == 2, "the run to have its nodes again")
+    assert before.isdisjoint(pod["metadata"]["uid"] for pod in gang(site))
+    said = site.kubectl("logs", "--namespace=training", f"{RUN}-master-0")
+    found = re.search(r"^resumed from /checkpoints/step-(\d+): step \1$", said, re.MULTILINE)
+    assert found, said
+    assert int(found[1]) > 0, "a save of its first step alone is what every run has"
+    assert "skipped" not in said, "what was saved at the end is whole"

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from expire import DRIVER, OWN, expire, stale
+from expire import DRIVER, OWN, expire, main, stale
 from publish import Api, ConflictError
 
 NOW = datetime(2026, 11, 23, 9, 0, tzinfo=UTC)
@@ -85,3 +85,23 @@ def test_a_node_that_changes_meanwhile_waits_and_the_others_do_not() -> None:
     assert first == "n-1 was changed meanwhile, and is looked at again next time"
     assert second.startswith("the verdict of n-2 was taken away")
     assert list(server.patched) == ["n-2"]
+
+
+def test_the_program_says_what_it_did_and_fails_where_it_could_not_ask(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = Server.of(node("n-1", **{"gpucluster/gate-at": ""}))
+    monkeypatch.setattr(Api, "inside", lambda where: server if str(where) == "/var/run/identity" else None)
+    words = ["--identity=/var/run/identity", "--pool=big", "--days=7"]
+    assert main(words) == 0
+    assert capsys.readouterr().out == "the verdict of n-1 was taken away: nobody knows from when it is: ''\n"
+    server.nodes.clear()
+    assert main(words) == 0
+    assert capsys.readouterr().out == "all results of pool big are valid\n"
+
+    def refuse(*_: object) -> None:
+        raise OSError("/api/v1/nodes: forbidden")
+
+    monkeypatch.setattr(Server, "ask", refuse)
+    assert main(words) == 1
+    assert capsys.readouterr().err == "results of pool big could not be checked: /api/v1/nodes: forbidden\n"
