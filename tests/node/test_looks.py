@@ -73,9 +73,9 @@ def test_the_function_looks_at_its_region_with_its_task_by_the_callers_clock(
     there = account(written(END))
     regions: list[str] = []
     monkeypatch.setattr(handler, "AwsAccount", lambda region: regions.append(region) or there)  # type: ignore[func-returns-value]
-    monkeypatch.setenv("AWS_REGION", "us-east-2")
+    here = f"region-{id(there)}"  # the function keeps an account for each
+    monkeypatch.setenv("AWS_REGION", here)
     monkeypatch.setenv("KEEPER", json.dumps(GIVEN))
-    handler._account.cache_clear()
     told = handle({"now": "2026-11-23T16:15:00Z"})
     assert told == {"phase": "warns", "ends": "2026-11-23T18:00:00Z"}
     assert capsys.readouterr().out == f"{told}\n"
@@ -95,8 +95,7 @@ def test_the_function_looks_at_its_region_with_its_task_by_the_callers_clock(
         "asleep": [],
     }
     assert handle({"now": "2026-11-23T16:25:00Z"})["phase"] == "runs"
-    assert regions == ["us-east-2"], "kept while the runtime is warm"
-    handler._account.cache_clear()
+    assert regions == [here], "kept while the runtime is warm"
 
 
 def test_a_subject_is_as_long_as_sns_takes() -> None:

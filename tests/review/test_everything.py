@@ -50,7 +50,7 @@ AFTER = Told(
         finding("same", "as ever"),
         finding("worse", "it stops", Severity.ERROR),
         finding("borne", "it is known", Severity.ERROR, waiver="for a day"),
-        finding("told", "it | warns"),
+        finding("told", "it |warns"),
     ),
     pools={**BEFORE.pools, "a": {"hardware": "p5.48xlarge", "nodes": 3}, "b": {"hardware": "g6.xlarge", "nodes": 2}},
     runs=BEFORE.runs,
