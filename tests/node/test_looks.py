@@ -44,7 +44,7 @@ BLOCK = Block.of(
 
 def group(name: str, least: int, wanted: int, most: int, *taints: Mapping[str, str]) -> Thing:
     sizes = {"minSize": least, "desiredSize": wanted, "maxSize": most}
-    told = {"nodegroupName": name, "clusterName": "gpucluster-lab", "status": "ACTIVE", "taints": [*taints]}
+    told: Thing = {"nodegroupName": name, "clusterName": "gpucluster-lab", "status": "ACTIVE", "taints": [*taints]}
     return told | {"scalingConfig": sizes}
 
 
@@ -115,7 +115,7 @@ def test_an_end_from_its_first_look_to_the_word_that_nothing_is_left() -> None:
         {"VolumeId": "vol-3", "State": "available", "Size": 1}
         | {"Tags": listed(tags("lab", **{"gpucluster:protect": "true"}))},
     ]
-    lasting = {"FileSystemId": "fs-00lasting", "FileSystemType": "LUSTRE", "Lifecycle": "AVAILABLE"}
+    lasting: Thing = {"FileSystemId": "fs-00lasting", "FileSystemType": "LUSTRE", "Lifecycle": "AVAILABLE"}
     lasting |= {"StorageCapacity": 1200, "LustreConfiguration": {"DeploymentType": "PERSISTENT_2"}}
     there.things["fsx describe_file_systems"] = [lasting | {"Tags": listed(tags("lab"))}]
     assert keep(there, task, END) == {
@@ -152,6 +152,18 @@ def test_an_end_from_its_first_look_to_the_word_that_nothing_is_left() -> None:
         "eks delete_cluster gpucluster-lab",
         "ec2 delete_volume vol-1",
     ]
+
+
+def test_what_controllers_made_goes_though_nothing_else_of_the_lab_is_left() -> None:
+    """It carries the cluster's name and no tag of the stack's."""
+    there = account(written(END))
+    there.things["eks list_clusters"] = []
+    made = {"kubernetes.io/cluster/gpucluster-lab": "owned"}
+    there.things["elb describe_load_balancers"] = [{"LoadBalancerName": "a-front", "BalancerTags": made}]
+    assert keep(there, Task(**GIVEN), END)["asked"] == ["a-front"]
+    assert there.told == []
+    keep(there, Task(**GIVEN), END)
+    assert subjects(there) == ["lab has ended"]
 
 
 def test_a_notice_of_the_budget_is_remembered_before_anything_is_done() -> None:

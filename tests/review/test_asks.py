@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import urllib.error
+import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,7 +17,6 @@ import pytest
 
 from planner.faces.revision import RevisionError, Told
 from review import __main__ as command
-from review import post, rehearsed
 from review.compared import Compared
 from review.over import over
 from review.post import GitHub, RefusedError
@@ -43,7 +43,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         found.append((request, timeout))
         return io.BytesIO(b'[{"id": 1}, {"id": 2}]')
 
-    monkeypatch.setattr(post.urllib.request, "urlopen", urlopen)
+    monkeypatch.setattr(urllib.request, "urlopen", urlopen)
     return found
 
 
@@ -97,7 +97,7 @@ def test_what_github_does_not_do_is_said(error: Exception, said: str, monkeypatc
     def urlopen(*_: Any, **__: Any) -> Any:
         raise error
 
-    monkeypatch.setattr(post.urllib.request, "urlopen", urlopen)
+    monkeypatch.setattr(urllib.request, "urlopen", urlopen)
     with pytest.raises(RefusedError) as caught:
         HUB.ask("GET", "pulls")
     assert str(caught.value).startswith(said)
@@ -199,7 +199,7 @@ def test_a_rehearsal_is_run_as_a_person_runs_it(monkeypatch: pytest.MonkeyPatch,
         ran.append((words, how))
         return subprocess.CompletedProcess(words, 7, *next(answers))
 
-    monkeypatch.setattr(rehearsed.subprocess, "run", run)
+    monkeypatch.setattr(subprocess, "run", run)
     said: list[str] = []
     whys = [previewed(tmp_path, STACK, "0123", Path("/base"), said.append).unseen for _ in range(3)]
     reasons = ("the disk is full", "said here", "the rehearsal ended with status 7")

@@ -56,7 +56,8 @@ def interface(name: str, state: str, of: Mapping[str, str]) -> Thing:
 
 def account() -> Inventory:
     """A lab that is over, a stack that runs, a protected one, and what is nobody's; more than two of what has pages."""
-    made, held = Inventory(), {}
+    made = Inventory()
+    held: dict[str, list[Thing]] = {}
     held["eks list_clusters"] = [
         {"name": "payroll", "status": "ACTIVE"},
         {"name": CLUSTER, "status": "ACTIVE", "tags": LAB},

@@ -4,7 +4,7 @@ Each request and each answer is held against botocore's own model of the service
 question that AWS would refuse, nor with a word that AWS does not have. Filters select as the API references say.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -16,7 +16,7 @@ from botocore.validate import ParamValidator
 from tests.sweep.conftest import listed
 
 Thing = dict[str, Any]
-_FILTERS = {
+_FILTERS: Mapping[str, Callable[[Thing], set[str]]] = {
     "tag-key": lambda it: {each["Key"] for each in it.get("Tags") or it.get("TagSet") or ()},
     "instance-state-name": lambda it: {it["State"]["Name"]},
     "status": lambda it: {it["Status"]},
@@ -201,9 +201,9 @@ class Inventory:
 
 
 def _seen(thing: Thing, what: str) -> set[str]:
-    if key := what.removeprefix("tag:").removeprefix(what):
-        return {each["Value"] for each in thing.get("Tags", ()) if each["Key"] == key}
-    return set(_FILTERS[what](thing))
+    if what.startswith("tag:"):
+        return {each["Value"] for each in thing.get("Tags", ()) if each["Key"] == what.removeprefix("tag:")}
+    return _FILTERS[what](thing)
 
 
 def _named(group: Thing, rules: str) -> set[str]:
@@ -231,5 +231,5 @@ def _hold(service: str, operation: str, told: Mapping[str, Any], *, into: bool) 
     """Raise AssertionError for words that the service does not know."""
     shape = _shape(service, operation).input_shape if into else _shape(service, operation).output_shape
     if shape is not None:
-        report = ParamValidator().validate(told, shape)
+        report: Any = ParamValidator().validate(told, shape)
         assert not report.has_errors(), f"{service} {operation}: {report.generate_report()}"

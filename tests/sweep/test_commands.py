@@ -64,7 +64,7 @@ def test_an_account_is_asked_patiently_and_by_one_client_for_each_service(sessio
     assert (service, told.connect_timeout, told.read_timeout) == ("ec2", 5, 60)
     assert told.retries == {"total_max_attempts": 8, "mode": "standard"}
     AwsAccount("r", attempts=1).call("ec2", "describe_volumes")
-    assert (session.made[-1]["profile_name"], session.clients[-1][1].retries["total_max_attempts"]) == (None, 1)  # type: ignore[attr-defined]
+    assert (session.made[-1]["profile_name"], session.clients[-1][1].retries["total_max_attempts"]) == (None, 1)
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))

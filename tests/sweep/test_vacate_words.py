@@ -17,7 +17,7 @@ def kubectl(monkeypatch: pytest.MonkeyPatch, answer: Callable[[], Any]) -> list[
         ran.append((words, how))
         return answer()
 
-    monkeypatch.setattr(vacate.subprocess, "run", run)
+    monkeypatch.setattr(subprocess, "run", run)
     return ran
 
 
