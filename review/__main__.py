@@ -71,7 +71,9 @@ def _save(out: Path, text: str, stacks: Sequence[Compared]) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m review", description="What the tree changes, as one comment.")
+    parser = argparse.ArgumentParser(
+        prog="python -m review", description="What the tree changes, as one comment.", allow_abbrev=False
+    )
     parser.add_argument("--base", metavar="REVISION", help="the branch, tag or commit to compare with")
     parser.add_argument("--stack", action="append", default=[], help="a stack (default: those that change)")
     parser.add_argument("--plan-only", action="store_true", help="compare plans, without applying and previewing")

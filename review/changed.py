@@ -106,7 +106,7 @@ def to_deploy(root: Path, base: str, names: Sequence[str], asked_for: str) -> li
 
 def main(arguments: Sequence[str]) -> int:
     """Print the stacks to deploy as one line of JSON; 2 if the question is wrong."""
-    parser = argparse.ArgumentParser(prog="python -m review.changed")
+    parser = argparse.ArgumentParser(prog="python -m review.changed", allow_abbrev=False)
     parser.add_argument("--base", required=True, metavar="REVISION", help="what was deployed before")
     parser.add_argument("--deployed", required=True, metavar="JSON", help="the stacks that are deployed at all")
     parser.add_argument("--asked", default="", metavar="STACK", help="this one, whether it changed or not")

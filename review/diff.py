@@ -6,7 +6,7 @@ from typing import Any
 
 from review.blocks import Block, Rank
 from review.compared import Compared
-from review.preview import STACK, Step, short
+from review.preview import QUIET, Step, short
 
 _LONGEST, _BEFORE = 160, 20
 """Characters that are shown of a value; of two long ones from so many before the first that differs."""
@@ -20,9 +20,8 @@ def diff_blocks(stack: Compared) -> Iterator[Block]:
     """Two folded blocks: the diff, and IAM documents, labels and URNs."""
     if stack.preview is None:
         return
-    steps = [step for step in stack.preview.changes if step.type != STACK]
     shown, noise = [], []
-    for step in sorted(steps, key=lambda step: (_MARKS.get(step.op, "!"), step.type, step.name)):
+    for step in sorted(stack.preview.changes, key=lambda step: (_MARKS.get(step.op, "!"), step.type, step.name)):
         mark = _MARKS.get(step.op, "!")
         loud, quiet = _split(step)
         words = f" ({step.op})" if step.op == "replace" or (mark == "!" and step.op != "update") else ""
@@ -31,7 +30,7 @@ def diff_blocks(stack: Compared) -> Iterator[Block]:
         if quiet:
             noise += [head, *quiet]
     counts = stack.preview.counts
-    summary = ", ".join(f"{counts[op]:,} {op}" for op in sorted(counts) if op not in {"refresh", "read"})
+    summary = ", ".join(f"{counts[op]:,} {op}" for op in sorted(counts) if op == "same" or op not in QUIET)
     yield _folded(Rank.DIFF, f"Diff: {summary}" if summary else "Diff", shown)
     yield _folded(Rank.NOISE, "IAM documents, labels and URNs", noise)
 
@@ -96,7 +95,7 @@ def is_noise(path: str, value: Any) -> bool:
 
 
 def flattened(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Each plain value with its path, as the engine writes paths; empty maps and lists are values themselves."""
+    """Each plain value with its path, as the engine writes paths; empty maps and lists below are values themselves."""
     if isinstance(value, Mapping) and value:
         for key, below in value.items():
             step = key if key.replace("_", "").replace("-", "").isalnum() else f'["{key}"]'
@@ -105,7 +104,7 @@ def flattened(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     elif isinstance(value, list) and value:
         for index, below in enumerate(value):
             yield from flattened(below, f"{path}[{index}]")
-    else:
+    elif path:
         yield path, value
 
 

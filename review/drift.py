@@ -47,7 +47,7 @@ def looked(stack: str, log: Path) -> subprocess.CompletedProcess[str]:
 
 def main(arguments: Sequence[str]) -> int:
     """Look at one stack."""
-    parser = argparse.ArgumentParser(prog="python -m review.drift")
+    parser = argparse.ArgumentParser(prog="python -m review.drift", allow_abbrev=False)
     parser.add_argument("--stack", required=True, help="the stack to look at")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="write STACK.md and STACK.diff there")
     parser.add_argument(

@@ -49,7 +49,7 @@ def over(settings: Settings, account: Account, project: str, stack: str, now: da
 
 def main(arguments: list[str], *, account: Account | None = None, now: datetime | None = None) -> int:
     """Print the answer, and on the error channel why."""
-    parser = argparse.ArgumentParser(prog="python -m review.over", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m review.over", description=__doc__, allow_abbrev=False)
     parser.add_argument("--project", default="gpucluster", help="the Pulumi project")
     parser.add_argument("--stack", required=True, help="the stack")
     parser.add_argument("--profile", help="the AWS profile")

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-STACK = "pulumi:pulumi:Stack"
 QUIET = frozenset({"same", "refresh", "read", "read-discard", "discard", "read-replacement"})
 """Operations that change nothing of what a person has."""
 HALVES = frozenset({"create-replacement", "delete-replaced"})

@@ -56,7 +56,7 @@ def _listed(value: Any) -> list[Any]:
 
 def main(arguments: Sequence[str], *, account: Account | None = None) -> int:
     """Look at the role of whoever asks."""
-    parser = argparse.ArgumentParser(prog="python -m review.trust", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m review.trust", description=__doc__, allow_abbrev=False)
     parser.add_argument("--environment", required=True, help="the job's environment on GitHub")
     parser.add_argument("--look", action="store_true", help="the job only looks: its role must not change anything")
     parser.add_argument("--repository", default=os.environ.get("GITHUB_REPOSITORY", ""), metavar="OWNER/NAME")

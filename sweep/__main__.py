@@ -21,7 +21,7 @@ from sweep.things import Account, Found
 
 def main(arguments: list[str], *, ask: Callable[[str], str] = input, today: date | None = None) -> int:
     """List what expired stacks left, and remove what one of them did."""
-    parser = argparse.ArgumentParser(prog="python -m sweep", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m sweep", description=__doc__, allow_abbrev=False)
     parser.add_argument("--region", help="the region to sweep (default: the profile's)")
     parser.add_argument("--profile", help="the AWS profile")
     parser.add_argument("--remove", metavar="STACK", help="delete what the expired stack of this name left")

@@ -76,7 +76,7 @@ def extended(now_is: Life, hours: float, now: datetime) -> datetime:
 
 def main(arguments: list[str], *, now: datetime | None = None) -> int:
     """Extend one lab."""
-    parser = argparse.ArgumentParser(prog="python -m sweep.extend", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m sweep.extend", description=__doc__, allow_abbrev=False)
     parser.add_argument("--project", default="gpucluster", help="the Pulumi project")
     parser.add_argument("--stack", required=True, help="the lab's stack")
     parser.add_argument("--hours", required=True, help="hours to add")

@@ -183,7 +183,7 @@ def released(volume: Object) -> bool:
 
 def main(arguments: list[str], *, ask: Callable[[str], str] = input) -> int:
     """Show, ask, remove."""
-    parser = argparse.ArgumentParser(prog="python -m sweep.vacate", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m sweep.vacate", description=__doc__, allow_abbrev=False)
     parser.add_argument("--project", default="gpucluster", help="the Pulumi project")
     parser.add_argument("--stack", required=True, help="the stack that is to be destroyed")
     parser.add_argument("--context", help="kubectl's context (default: the current one)")

@@ -110,7 +110,7 @@ class Record:
         blocks = {"blocks": {name: done.written() for name, done in self.blocks.items()}} if self.blocks else {}
         spots = {"spots": {name: waits.written() for name, waits in self.spots.items()}} if self.spots else {}
         started = written(self.started) if self.started else None
-        return json.dumps({"started": started, **told, **blocks, **spots}, sort_keys=True)
+        return json.dumps({"started": started, **told, **blocks, **spots})
 
     def begun(self, now: datetime) -> "Record":
         """With the moment of the first look."""

@@ -1,6 +1,7 @@
 """`make picture`: the comment as a reader of GitHub sees it, drawn by a Chromium on PATH.
 
-Two pictures stand in docs/pictures; those of all goldens go to build/comments, for who changes how a comment is made.
+Two pictures stand in docs/pictures: one of a comment that `make review` printed after a preview, one of the golden of
+a new lab, which is by plan alone; those of all goldens go to build/comments, for who changes how a comment is made.
 """
 
 import shutil

@@ -1,6 +1,6 @@
 """An account of its own in which an expired lab, one that still runs, and things of nobody's lie side by side."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -67,7 +67,7 @@ def tags(stack: str, expiry: str = OVER, **more: str) -> dict[str, str]:
     return {"gpucluster:project": "gpucluster", "gpucluster:stack": stack, "expiry": expiry, **more}
 
 
-def listed(tags_: dict[str, str]) -> list[dict[str, str]]:
+def listed(tags_: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"Key": key, "Value": value} for key, value in tags_.items()]
 
 

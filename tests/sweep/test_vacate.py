@@ -205,3 +205,12 @@ def test_what_somebody_sent_into_the_stacks_namespaces_goes_since_its_pods_hold_
     there: Cluster = made([*SPACES, stack, chart, hook, owned, elsewhere, *sent, *defined])
     assert main(["--stack", "lab", "--confirm", "lab", "--kubectl", str(there.binary)]) == 0
     assert there.deleted() == [[each["kind"].lower(), "try", "--namespace", "inference"] for each in sent]
+
+
+def test_pools_are_asked_for_where_karpenter_has_defined_them(made: Any) -> None:
+    """And runs where an operator did: kubectl fails at a kind that nobody has defined."""
+    pool = thing("NodePool", "somebodys")
+    assert planned(Kubectl(str(made([*SPACES, pool]).binary))) == []
+    defined = thing("CustomResourceDefinition", "nodepools.karpenter.sh")
+    found = planned(Kubectl(str(made([*SPACES, pool, defined]).binary)))
+    assert found == [Step(("nodepools.karpenter.sh", "somebodys"), "its nodes")]
