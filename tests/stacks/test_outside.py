@@ -9,6 +9,7 @@ from unittest.mock import patch
 import pulumi
 import pytest
 
+from components.serving.keys import templates
 from policy import RULES
 from policy.pods import pods
 from policy.references import before
@@ -67,8 +68,12 @@ def test_each_secret_is_brought_where_it_is_read() -> None:
     assert hub["spec"]["refreshInterval"] == "1h30m0s"
     assert hub["metadata"]["annotations"] == {"pulumi.com/waitFor": "condition=Ready"}
     assert external(graph, "tracking-key")["metadata"]["namespace"] == "training"
-    kept = {"key": "alerts", "property": "page"}
-    assert external(graph, "receivers")["spec"]["data"] == [{"secretKey": "on-call", "remoteRef": kept}]
+    keys = external(graph, "keys-llama-3-8b")["spec"]
+    kept = [{"key": "models/callers", "property": each} for each in ("current", "previous")]
+    assert keys["data"] == [{"secretKey": f"value{index}", "remoteRef": each} for index, each in enumerate(kept)]
+    assert keys["target"]["template"]["data"] == templates(["value0", "value1"])
+    page = {"key": "alerts", "property": "page"}
+    assert external(graph, "receivers")["spec"]["data"] == [{"secretKey": "on-call", "remoteRef": page}]
     stores = {each.inputs["metadata"]["namespace"] for each in graph.of_type("SecretStore") if each.inputs}
     assert stores == {"inference", "training", "monitoring"}
     secrets = {each.inputs["metadata"]["name"] for each in graph.of_type("Secret")}

@@ -23,6 +23,7 @@ from tests.components.test_registered import shown
 from tests.graph.harness import Recorded
 from tests.graph.outputs import CALLER
 from tests.graph.stackfiles import graph_of, run_program
+from tests.stacks.arns import strangers
 
 HERE = Path(__file__).with_name("wired")
 WRITTEN: dict[str, dict[str, Any]] = yaml.safe_load((HERE / "registered.yaml").read_text(encoding="utf-8"))
@@ -79,6 +80,20 @@ def test_settings_arrive(name: str) -> None:
     assert after <= {graph.resources[urn].name for urn in resource.depends_on}
     assert inside is None or graph.resources[resource.parent].name == inside
     assert part(expected, shown(resource, graph)) == expected
+
+
+STRANGERS = """
+    s3:::acme-weights s3:::acme-weights/chat/v2/* s3:::acme-weights/vision/*
+    s3:::acme-text s3:::acme-text/* s3:::acme-text/corpus/v3/*
+    kms:us-east-2:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab
+    iam::123456789012:root iam::123456789012:role/deploy iam::123456789012:role/pipeline iam::123456789012:role/on-call
+    iam::123456789012:policy/boundary elasticfilesystem:us-east-2:123456789012:access-point/*
+"""
+
+
+def test_what_no_arn_of_the_stack_names_is_what_its_file_does() -> None:
+    """All else that is written into policies and requests leads to something that the stack makes."""
+    assert strangers(wired()) == {f"arn:aws:{each}" for each in STRANGERS.split()}
 
 
 def container(name: str) -> dict[str, Any]:
