@@ -38,6 +38,8 @@ def test_the_keeper_is_told_what_the_stack_file_says() -> None:
     assert graph.one("keeper-told-0").inputs["endpoint"] == "a@example.com"
     assert graph.one("keeper-budget").inputs["limitAmount"] == "90000.0"
     assert logs["name"] == "/aws/eks/gpucluster-lab/keeper"
+    shown = {"endsParameter": "/gpucluster/lab/keeper/ends", "keeperTopic": keeper_task(graph)["topic"]}
+    assert graph.outputs["hardware"].items() >= shown.items()
     assert set(graph.one("keeper-function").inputs["code"]["assets"]) == set(code())
 
 

@@ -109,10 +109,23 @@ def test_the_controller_may_read_what_is_named() -> None:
     """The name of a secret is followed by six characters that nobody chooses."""
     read, unseal = json.loads(dev().one("secrets-identity-policy").inputs["policy"])["Statement"]
     begin = "arn:aws:secretsmanager:us-east-2:123456789012:secret:"
-    assert read["Resource"] == sorted(
-        [ARN, *(f"{begin}{each}-??????" for each in ("alerts", "models/callers", "wandb/key"))]
-    )
-    assert (unseal["Resource"], unseal["Condition"]["StringLike"]) == (KEY, {"kms:EncryptionContext:SecretARN": [ARN]})
+    named = sorted([ARN, *(f"{begin}{each}-??????" for each in ("alerts", "models/callers", "wandb/key"))])
+    assert read == {
+        "Sid": "ReadSecrets",
+        "Effect": "Allow",
+        "Action": "secretsmanager:GetSecretValue",
+        "Resource": named,
+    }
+    assert unseal == {
+        "Sid": "Unseal0",
+        "Effect": "Allow",
+        "Action": "kms:Decrypt",
+        "Resource": KEY,
+        "Condition": {
+            "StringEquals": {"kms:ViaService": "secretsmanager.us-east-2.amazonaws.com"},
+            "StringLike": {"kms:EncryptionContext:SecretARN": [ARN]},
+        },
+    }
     association = dev().one("secrets-identity-association").inputs
     assert (association["namespace"], association["serviceAccount"]) == (OUTSIDE, "external-secrets")
 

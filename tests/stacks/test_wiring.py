@@ -14,6 +14,7 @@ import yaml
 from catalogue import versions
 from catalogue.images import pinned
 from components.storage.sums import checked
+from monitoring.dashboards.address import address
 from planner.faces.outputs import aws_numbers
 from planner.plan import plan
 from planner.types import AwsPlan
@@ -298,6 +299,7 @@ def test_a_person_is_told_what_the_stack_is() -> None:
     assert (hardware["nodes"], hardware["gpus"]) == (plan_.totals.nodes, plan_.totals.gpus)
     assert set(hardware["pools"]) == {"base", "big", "spare", "chats"}
     assert (hardware["priceUsd"], hardware["quotas"]) == (shown_["priceUsd"], shown_["quotas"])
+    assert hardware["spendingTopic"] == wired().one("spending-topic").outputs["arn"]
     storage = outputs["storage"]
     assert storage["fileSystem"] == wired().one("lustre-file-system").id
     assert storage["bucket"] == "gpucluster-wired-artefacts-123456789012"
@@ -310,10 +312,13 @@ def test_a_person_is_told_what_the_stack_is() -> None:
     assert (told["retentionDays"], told["diskGib"]) == (21, 123)
     assert told["logs"] == "aws logs tail /aws/eks/gpucluster-wired/pods --follow --region us-east-2"
     assert told["alertmanager"].endswith("service/kube-prometheus-stack-alertmanager 9093")
+    assert told["dashboards"] == address("gpucluster-cluster")
     assert outputs["scheduling"] == {
         "queues": ["days", "nights"],
         "priorities": ["experiments", "inference", "training"],
     }
     assert outputs["workloads"]["gangs"]["pretrain"].items() >= {"job": "pretrain", "pods": 3, "gpus": 24}.items()
+    opened = "kubectl -n pipelines port-forward service/ml-pipeline-ui 8080:80"
+    assert outputs["workloads"]["pipelines"] == {"open": opened}
     service = outputs["workloads"]["services"]["chat"]
     assert service.items() >= {"url": "http://chat.inference.svc:8000/v1", "replicas": [2, 4]}.items()
