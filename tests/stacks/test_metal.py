@@ -29,6 +29,7 @@ from tests.graph.harness import Recorded
 from tests.graph.schema_kubernetes import problems
 from tests.graph.stackfiles import ROOT, graph_of, run_program, stack_config
 from tests.graph.test_charts import vendor_values
+from tests.stacks.connections import End, Network
 from tests.stacks.test_order import after
 
 KEY = "clusterKey-secret-for-tests-long-enough"
@@ -433,6 +434,13 @@ def test_the_store_is_asked_with_a_key_out_of_a_secret() -> None:
     pair = {name: f"objectStore{name}-secret-for-tests-long-enough" for name in ("KeyId", "Key")}
     both = {"id": pair["KeyId"], "key": pair["Key"]}
     assert [each.inputs["stringData"] for each in kept.values()] == [both] * 3
+
+
+def test_monitoring_reaches_machines_in_the_network_that_manages_them_alone() -> None:
+    network, asks = Network(metal()), End(namespace="monitoring", labels={"app.kubernetes.io/name": "prometheus"})
+    assert network.passes(asks, End(address="10.20.0.21"), 9100)
+    assert network.passes(asks, End(address="10.20.3.254"), 10250)
+    assert not network.passes(asks, End(address="10.20.4.1"), 9100)
 
 
 def test_a_person_is_told_where_the_site_is_and_how_to_get_in() -> None:
