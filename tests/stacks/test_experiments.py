@@ -238,6 +238,12 @@ def test_what_is_registered_is_what_kubernetes_and_the_sdk_know() -> None:
     assert [problem for each in built_in for problem in schema_kubernetes.problems(each)] == []
 
 
+def test_a_person_is_told_what_an_experiment_is_called() -> None:
+    (shown,) = tuned().outputs["workloads"]["experiments"].values()
+    (made,) = (each for each in tuned().of_type("Experiment") if each.custom)
+    assert shown["experiment"] == made.inputs["metadata"]["name"]
+
+
 def test_no_rule_about_the_whole_graph_is_broken() -> None:
     assert [str(each) for each in violations(tuned(), RULES)] == []
 

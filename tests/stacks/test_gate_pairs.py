@@ -1,26 +1,57 @@
 """What the plan demands of cards in pairs is what the gate's script is told, on racks with InfiniBand (E16, P19)."""
 
 import json
+from functools import cache
 from typing import Any
 
 import arguments
 
+from catalogue.versions import PYTHON_IMAGE
+from components.metal.devices import RDMA_RESOURCE
 from components.training.gate_pods import gate_files
 from components.training.trainer import trainer_files
 from planner.communication.thresholds import GIB
+from tests.graph.harness import Recorded
 from tests.graph.stackfiles import run_program, stack_config
 from tests.planner.stacks import planned_metal
 
-GATES = {"minutes": 30}
+GATES = {"minutes": 30, "expiryDays": 9}
+
+
+@cache
+def gated() -> Recorded:
+    config = stack_config("metal")
+    return run_program(
+        {**config, "gpucluster:training": {**config["gpucluster:training"], "gates": GATES}}, stack="metal"
+    )
+
+
+def test_a_gate_is_where_the_runs_of_its_pool_are_and_in_their_image() -> None:
+    """One pod on each node, before runs of any queue; who lets verdicts end runs a program of Python's own image."""
+    graph, plan = gated(), planned_metal({"training.gates": GATES})
+    job, run = graph.one("gate-training-job"), next(iter(plan.runs.values()))
+    pod = job.inputs["spec"]["template"]["spec"]
+    (measuring,) = pod["containers"]
+    assert job.inputs["metadata"]["namespace"] == "training"
+    assert measuring["image"] == plan.supply.image(run.image)
+    product = plan.pools["training"].gpu_product
+    assert pod["nodeSelector"] == {"gpucluster/pool": "training", "nvidia.com/gpu.product": product}
+    assert [(each["key"], each["value"]) for each in pod["tolerations"] if each["key"] == "nvidia.com/gpu"] == [
+        ("nvidia.com/gpu", "present")
+    ]
+    assert pod["priorityClassName"] == "experiments"
+    claims = [each["persistentVolumeClaim"]["claimName"] for each in pod["volumes"] if "persistentVolumeClaim" in each]
+    assert claims == ["checkpoints"]
+    assert {"nvidia.com/gpu": "8", RDMA_RESOURCE: "1"}.items() <= measuring["resources"]["limits"].items()
+    before = {graph.resources[urn].name for urn in job.depends_on}
+    assert before >= {"pool-training-nodes", "gpu-checks-training-smoke", "priorities-experiments"}
+    expiry = graph.one("gate-training-expiry").inputs["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    assert [each["image"] for each in expiry["containers"]] == [plan.supply.image(PYTHON_IMAGE)]
 
 
 def test_the_script_is_told_the_lines_of_the_plan() -> None:
     """NC15: whatever the cards are; nobody else writes a line."""
-    config = stack_config("metal")
-    graph = run_program(
-        {**config, "gpucluster:training": {**config["gpucluster:training"], "gates": GATES}}, stack="metal"
-    )
-    plan = planned_metal({"training.gates": GATES})
+    graph, plan = gated(), planned_metal({"training.gates": GATES})
     pairs = plan.measured["training"].pairs
     told: dict[str, Any] = json.loads(graph.one("gate-training-plan").inputs["data"]["plan.json"])
     assert told["links"] == 18
@@ -31,6 +62,10 @@ def test_the_script_is_told_the_lines_of_the_plan() -> None:
     }
     found = {(each["operation"], each["nodes"], each["bytes"]): (each["warn"], each["fail"]) for each in told["tests"]}
     assert found == lines
+    assert [each["test"] for each in told["tests"]] == [
+        f"{each.test} {each.reach}, {each.nodes} nodes, {each.size_gib or 0:g} GiB"
+        for each in plan.measured["training"].tests
+    ]
     assert told["pairs"] == {
         "program": "ib_write_bw",
         "warn": 385,

@@ -239,15 +239,23 @@ def test_an_authority_that_looks_into_the_zone_needs_nobody_let_in() -> None:
     assert (bound["namespace"], bound["serviceAccount"]) == ("cert-manager", "cert-manager")
     assert values["serviceAccount"] == {"name": "cert-manager"}
     written, seen = json.loads(found.one("certificates-identity-policy").inputs["policy"])["Statement"]
-    assert (written["Resource"], written["Action"]) == (
-        f"arn:aws:route53:::hostedzone/{ZONE}",
-        "route53:ChangeResourceRecordSets",
-    )
-    assert written["Condition"]["ForAllValues:StringEquals"] == {
+    of_these = {
         "route53:ChangeResourceRecordSetsNormalizedRecordNames": [f"_acme-challenge.{HOST}"],
         "route53:ChangeResourceRecordSetsRecordTypes": ["TXT"],
     }
-    assert seen["Action"] == "route53:GetChange"
+    assert written == {
+        "Sid": "WriteTokens",
+        "Effect": "Allow",
+        "Action": "route53:ChangeResourceRecordSets",
+        "Resource": f"arn:aws:route53:::hostedzone/{ZONE}",
+        "Condition": {"ForAllValues:StringEquals": of_these},
+    }
+    assert seen == {
+        "Sid": "SeeWhenWritten",
+        "Effect": "Allow",
+        "Action": "route53:GetChange",
+        "Resource": "arn:aws:route53:::change/*",
+    }
     network = Network(found)
     assert network.passes(MANAGER, AUTHORITY, 443)
     assert network.passes(MANAGER, IDENTITY, 80)

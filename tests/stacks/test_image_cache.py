@@ -9,6 +9,7 @@ from policy.pods import pods
 from tests.graph.harness import Recorded
 from tests.graph.stackfiles import registered, stack_config
 from tests.planner.test_closed_network import CREDENTIALS, REGISTRY, supply
+from tests.stacks.test_scaled import scaled
 
 
 def deployed(wanted: dict[str, Any]) -> Recorded:
@@ -33,12 +34,14 @@ def test_every_image_that_is_named_at_the_cache_has_a_rule(path: str) -> None:
 
 
 def test_nodes_may_fetch_through_the_cache_and_make_its_repositories_only() -> None:
-    graph = deployed(supply())
-    (statement,) = json.loads(graph.one("node-role-cache").inputs["policy"])["Statement"]
-    assert statement["Action"] == ["ecr:BatchImportUpstreamImage", "ecr:CreateRepository"]
+    """Those of node groups, and those that Karpenter makes."""
+    graph = registered(scaled(supply=supply()), stack="dev")
     begin = "arn:aws:ecr:us-east-2:123456789012:repository/"
     prefixes = {each.inputs["ecrRepositoryPrefix"] for each in graph.of_type("PullThroughCacheRule")}
-    assert set(statement["Resource"]) == {f"{begin}{prefix}/*" for prefix in prefixes}
+    for role in ("node-role", "karpenter-node-role"):
+        (statement,) = json.loads(graph.one(f"{role}-cache").inputs["policy"])["Statement"]
+        assert statement["Action"] == ["ecr:BatchImportUpstreamImage", "ecr:CreateRepository"]
+        assert set(statement["Resource"]) == {f"{begin}{prefix}/*" for prefix in prefixes}
 
 
 def test_nobody_caches_unless_asked() -> None:

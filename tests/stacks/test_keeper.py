@@ -6,6 +6,7 @@ from stacks.aws_keeper import code
 from tests.graph.harness import Recorded
 from tests.graph.stackfiles import registered, stack_config
 from tests.mutants.coverage import imported
+from tests.stacks.arns import strangers
 from tests.stacks.registered import keeper_task
 
 
@@ -37,6 +38,8 @@ def test_the_keeper_is_told_what_the_stack_file_says() -> None:
     assert graph.one("keeper-told-0").inputs["endpoint"] == "a@example.com"
     assert graph.one("keeper-budget").inputs["limitAmount"] == "90000.0"
     assert logs["name"] == "/aws/eks/gpucluster-lab/keeper"
+    shown = {"endsParameter": "/gpucluster/lab/keeper/ends", "keeperTopic": keeper_task(graph)["topic"]}
+    assert graph.outputs["hardware"].items() >= shown.items()
     assert set(graph.one("keeper-function").inputs["code"]["assets"]) == set(code())
 
 
@@ -54,6 +57,20 @@ def test_the_keeper_is_there_before_the_network_and_goes_after_it() -> None:
     vpc, schedule = graph.one("network-vpc"), graph.one("keeper-schedule")
     assert schedule.urn in vpc.depends_on
     assert not [each for each in graph.resources.values() if each.name == "keeper-budget"]
+
+
+STRANGERS = """
+    ec2:us-east-2:123456789012:capacity-reservation/* ec2:us-east-2:123456789012:instance/*
+    ec2:us-east-2:123456789012:natgateway/* ec2:us-east-2:123456789012:network-interface/*
+    ec2:us-east-2:123456789012:volume/* eks:us-east-2:123456789012:nodegroup/gpucluster-lab/*/*
+    elasticloadbalancing:us-east-2:123456789012:loadbalancer/* fsx:us-east-2:123456789012:file-system/*
+    iam::123456789012:root iam::123456789012:role/deployer
+"""
+
+
+def test_beside_the_stacks_own_the_keeper_names_kinds_of_things_in_its_region_and_account() -> None:
+    graph = lab({"endsAt": "2027-06-01T18:30Z"})
+    assert strangers(graph) == {f"arn:aws:{each}" for each in STRANGERS.split()}
 
 
 def test_a_stack_that_only_sleeps_never_ends() -> None:

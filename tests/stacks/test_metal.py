@@ -29,6 +29,7 @@ from tests.graph.harness import Recorded
 from tests.graph.schema_kubernetes import problems
 from tests.graph.stackfiles import ROOT, graph_of, run_program, stack_config
 from tests.graph.test_charts import vendor_values
+from tests.stacks.connections import End, Network
 from tests.stacks.test_order import after
 
 KEY = "clusterKey-secret-for-tests-long-enough"
@@ -430,6 +431,37 @@ def test_the_store_is_asked_with_a_key_out_of_a_secret() -> None:
     }
     assert sorted(kept) == ["inference", "kube-system", "training"]
     assert all("stringData" in each.secret for each in kept.values())
+    pair = {name: f"objectStore{name}-secret-for-tests-long-enough" for name in ("KeyId", "Key")}
+    both = {"id": pair["KeyId"], "key": pair["Key"]}
+    assert [each.inputs["stringData"] for each in kept.values()] == [both] * 3
+
+
+def test_monitoring_reaches_machines_in_the_network_that_manages_them_alone() -> None:
+    network, asks = Network(metal()), End(namespace="monitoring", labels={"app.kubernetes.io/name": "prometheus"})
+    assert network.passes(asks, End(address="10.20.0.21"), 9100)
+    assert network.passes(asks, End(address="10.20.3.254"), 10250)
+    assert not network.passes(asks, End(address="10.20.4.1"), 9100)
+
+
+def test_a_person_is_told_where_the_site_is_and_how_to_get_in() -> None:
+    outputs = metal().outputs
+    assert outputs["fabric"] == {"kind": "infiniband", "switches": 12, "management": "10.20.0.0/22"}
+    assert outputs["hardware"].items() >= {"machines": 17, "nodes": 11, "gpus": 64}.items()
+    assert (
+        outputs["storage"].items()
+        >= {
+            "fileSystem": "10.22.0.11@o2ib:10.22.0.12@o2ib:/shared",
+            "bucket": "gpucluster-metal",
+            "block": "local-volumes",
+        }.items()
+    )
+    assert outputs["kubePlatform"] == {
+        "cluster": "gpucluster-metal",
+        "endpoint": "https://10.20.3.250:6443",
+        "openTo": ["10.20.0.0/22"],
+        "kubernetesVersion": "1.36",
+        "kubeconfigCommand": "ssh -p 22 ops@10.20.0.11 sudo cat /etc/kubernetes/admin.conf",
+    }
 
 
 @pytest.mark.parametrize("chart", sorted({*METAL_CHARTS} - {"rook-ceph", "ceph-csi-drivers"}))

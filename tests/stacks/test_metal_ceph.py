@@ -145,6 +145,11 @@ def test_everybody_waits_until_ceph_has_all_drives_and_is_well() -> None:
         assert found.one(name).inputs["metadata"]["annotations"]["pulumi.com/waitFor"].endswith("=Ready")
 
 
+def test_its_daemons_hold_drives_where_pod_security_lets_them() -> None:
+    (space,) = (each.inputs["metadata"] for each in graph().of_type("Namespace") if "ceph" in each.name)
+    assert space["labels"]["pod-security.kubernetes.io/enforce"] == "privileged"
+
+
 def test_claims_of_all_namespaces_are_one_directory() -> None:
     volumes = [each for each in graph().of_type("PersistentVolume") if "csi" in each.inputs["spec"]]
     assert len(volumes) > 1

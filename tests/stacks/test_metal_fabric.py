@@ -66,7 +66,7 @@ def test_networks_are_where_runs_are_and_addresses_where_the_operator_is(mode: s
         (term,) = pools[ipam["poolName"]]["nodeSelector"]["nodeSelectorTerms"]
         assert term["matchExpressions"] == [{"key": "gpucluster/role", "operator": "In", "values": ["training"]}]
     (namespace,) = {each.inputs["metadata"]["namespace"] for each in graph(mode).of_type("IPPool")}
-    assert namespace == graph(mode).one("network-operator-release").inputs["namespace"]
+    assert namespace == graph(mode).one("network-operator-release").inputs["namespace"] == "network-operator"
 
 
 @every_mode

@@ -9,6 +9,8 @@ import pytest
 
 from components.aws.efa_counters import SCRIPT
 from components.aws.user_data import LUSTRE_EFA
+from monitoring.dashboards.address import address
+from stacks.dashboards import FIRST
 from tests.graph.stackfiles import refusal, run_program, stack_config
 from tests.stacks import fake_platform as fake
 from tests.stacks.platforms import Deployed, deployed
@@ -218,4 +220,7 @@ def test_a_person_is_told_where_to_look(stack: str) -> None:
     forward = "kubectl port-forward --namespace monitoring service/kube-prometheus-stack"
     assert told["prometheus"] == f"{forward}-prometheus 9090"
     assert told["grafana"] == f"{forward}-grafana 3000:80"
-    assert "kube-prometheus-stack-grafana" in told["grafanaPassword"]
+    assert told["alertmanager"] == f"{forward}-alertmanager 9093"
+    assert told["dashboards"] == address(FIRST)
+    secret = "kubectl get secret --namespace monitoring kube-prometheus-stack-grafana"
+    assert told["grafanaPassword"] == f"{secret} --output jsonpath='{{.data.admin-password}}' | base64 --decode"

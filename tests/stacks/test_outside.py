@@ -9,6 +9,7 @@ from unittest.mock import patch
 import pulumi
 import pytest
 
+from components.serving.keys import templates
 from policy import RULES
 from policy.pods import pods
 from policy.references import before
@@ -67,8 +68,12 @@ def test_each_secret_is_brought_where_it_is_read() -> None:
     assert hub["spec"]["refreshInterval"] == "1h30m0s"
     assert hub["metadata"]["annotations"] == {"pulumi.com/waitFor": "condition=Ready"}
     assert external(graph, "tracking-key")["metadata"]["namespace"] == "training"
-    kept = {"key": "alerts", "property": "page"}
-    assert external(graph, "receivers")["spec"]["data"] == [{"secretKey": "on-call", "remoteRef": kept}]
+    keys = external(graph, "keys-llama-3-8b")["spec"]
+    kept = [{"key": "models/callers", "property": each} for each in ("current", "previous")]
+    assert keys["data"] == [{"secretKey": f"value{index}", "remoteRef": each} for index, each in enumerate(kept)]
+    assert keys["target"]["template"]["data"] == templates(["value0", "value1"])
+    page = {"key": "alerts", "property": "page"}
+    assert external(graph, "receivers")["spec"]["data"] == [{"secretKey": "on-call", "remoteRef": page}]
     stores = {each.inputs["metadata"]["namespace"] for each in graph.of_type("SecretStore") if each.inputs}
     assert stores == {"inference", "training", "monitoring"}
     secrets = {each.inputs["metadata"]["name"] for each in graph.of_type("Secret")}
@@ -104,10 +109,23 @@ def test_the_controller_may_read_what_is_named() -> None:
     """The name of a secret is followed by six characters that nobody chooses."""
     read, unseal = json.loads(dev().one("secrets-identity-policy").inputs["policy"])["Statement"]
     begin = "arn:aws:secretsmanager:us-east-2:123456789012:secret:"
-    assert read["Resource"] == sorted(
-        [ARN, *(f"{begin}{each}-??????" for each in ("alerts", "models/callers", "wandb/key"))]
-    )
-    assert (unseal["Resource"], unseal["Condition"]["StringLike"]) == (KEY, {"kms:EncryptionContext:SecretARN": [ARN]})
+    named = sorted([ARN, *(f"{begin}{each}-??????" for each in ("alerts", "models/callers", "wandb/key"))])
+    assert read == {
+        "Sid": "ReadSecrets",
+        "Effect": "Allow",
+        "Action": "secretsmanager:GetSecretValue",
+        "Resource": named,
+    }
+    assert unseal == {
+        "Sid": "Unseal0",
+        "Effect": "Allow",
+        "Action": "kms:Decrypt",
+        "Resource": KEY,
+        "Condition": {
+            "StringEquals": {"kms:ViaService": "secretsmanager.us-east-2.amazonaws.com"},
+            "StringLike": {"kms:EncryptionContext:SecretARN": [ARN]},
+        },
+    }
     association = dev().one("secrets-identity-association").inputs
     assert (association["namespace"], association["serviceAccount"]) == (OUTSIDE, "external-secrets")
 

@@ -13,7 +13,10 @@ from typing import Any
 
 import pytest
 
+from catalogue import versions
+from catalogue.images import pinned
 from planner.faces.document import document
+from policy.pods import pods
 from tests.graph.harness import Recorded
 from tests.graph.stackfiles import graph_of, run_program, stack_config, stack_names
 from tests.planner.stacks import plan_of
@@ -244,6 +247,25 @@ def test_words_of_the_plan_are_registered() -> None:
     found = Counter((each["cidrIpv4"], each["fromPort"], each["toPort"], each["description"]) for each in ways)
     assert found == {("10.8.0.0/16", 443, 443, "Kubernetes API from head-office by transit-gateway"): 1}
     assert graph_of("prod").one("cluster-control-plane").inputs["vpcConfig"]["endpointPublicAccess"] is False
+
+
+def images_of_the_catalogue() -> set[str]:
+    """As the program names them: by digest, where one is recorded."""
+    rows = vars(versions).items()
+    alone = [row for name, row in rows if name.endswith("_IMAGE")]
+    return {
+        pinned(each)
+        for each in [*alone, *(of for name, row in rows if name.endswith("_IMAGES") for of in row.values())]
+    }
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_pods_pull_what_the_catalogue_or_the_plan_names(stack: str) -> None:
+    planned, graph = deployed(stack)
+    pulled = {str(container["image"]) for pod in pods(graph) for container in pod.containers}
+    others = pulled - images_of_the_catalogue()
+    assert others
+    assert {each for each in others if f'"{each}"' not in json.dumps(planned)} == set()
 
 
 def test_a_run_by_mpi_is_a_job_of_its_operator_which_comes_first() -> None:

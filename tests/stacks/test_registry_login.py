@@ -3,7 +3,6 @@
 import base64
 import json
 from collections.abc import Iterator
-from copy import deepcopy
 from email import message_from_string
 from functools import cache
 from typing import Any
@@ -12,8 +11,9 @@ import yaml
 
 from tests.graph.harness import Recorded
 from tests.graph.stackfiles import run_program, stack_config
+from tests.stacks.arns import strangers
 from tests.stacks.test_metal import concerns_of, machines, told
-from tests.stacks.test_scaled import SCALED
+from tests.stacks.test_scaled import scaled
 
 HOST = "hub.site.example:5000"
 ARN = "arn:aws:secretsmanager:us-east-2:123456789012:secret:mirror-AbCdEf"
@@ -30,11 +30,8 @@ def on_metal() -> Recorded:
 @cache
 def on_aws() -> Recorded:
     """The dev stack, whose services run where Karpenter makes nodes."""
-    found = deepcopy(stack_config("dev"))
-    found["gpucluster:pools"][2] |= SCALED
-    found["gpucluster:budget"] |= {"maxHourlyUsd": 1000}
-    found["gpucluster:supply"] = {"registry": f"{HOST}/mirror", "registryLogin": {"secretArn": ARN}}
-    return run_program(found, stack="dev")
+    supply = {"registry": f"{HOST}/mirror", "registryLogin": {"secretArn": ARN}}
+    return run_program(scaled(supply=supply), stack="dev")
 
 
 def test_every_node_of_own_machines_signs_in_after_its_drives_and_before_its_kubelet() -> None:
@@ -77,6 +74,23 @@ def test_nodes_on_aws_read_it_themselves_and_nobody_else_is_told() -> None:
     for role in ("node-role-login", "karpenter-node-role-login"):
         (statement,) = json.loads(on_aws().one(role).inputs["policy"])["Statement"]
         assert (statement["Action"], statement["Resource"]) == (["secretsmanager:GetSecretValue"], [ARN])
+
+
+KINDS = """
+    capacity-reservation fleet instance launch-template network-interface placement-group security-group
+    spot-instances-request subnet volume
+"""
+STRANGERS = """
+    ec2:us-east-2::image/* ec2:us-east-2::snapshot/* iam::123456789012:instance-profile/*
+    ssm:us-east-2::parameter/aws/service/* iam::123456789012:root iam::123456789012:role/deployer
+    s3:::acme-datasets s3:::acme-datasets/instructions/* s3:::acme-model-weights s3:::acme-model-weights/llama-3-8b/*
+"""
+
+
+def test_karpenter_and_nodes_name_the_secret_and_kinds_of_things_beside_what_the_stack_makes() -> None:
+    """Those of the region, since it starts what has no name yet."""
+    kinds = {f"arn:aws:ec2:us-east-2:*:{each}/*" for each in KINDS.split()}
+    assert strangers(on_aws()) == {ARN, *kinds, *(f"arn:aws:{each}" for each in STRANGERS.split())}
 
 
 def _scripts() -> Iterator[str]:

@@ -5,7 +5,8 @@ from copy import deepcopy
 from functools import cache
 from typing import Any
 
-from catalogue.versions import KARPENTER_CRDS
+from catalogue.images import pinned
+from catalogue.versions import KARPENTER_CRDS, KUBECTL_IMAGE, WAIT_IMAGE
 from planner.nodes import CONTROLLER_REQUEST
 from policy import RULES
 from policy.rule import violations
@@ -16,17 +17,23 @@ SCALED = {
     "instanceType": "g6.2xlarge",
     "capacity": "spot",
     "count": 0,
+    "rootVolumeGib": 155,
     "karpenter": {"maxCount": 4, "capacities": ["spot", "on-demand"], "instanceTypes": ["g6.4xlarge"]},
 }
 
 
-@cache
-def deployed() -> Recorded:
+def scaled(**sections: dict[str, Any]) -> dict[str, Any]:
     """The dev stack, whose services run where Karpenter makes nodes."""
     found = deepcopy(stack_config("dev"))
     found["gpucluster:pools"][2] |= SCALED
     found["gpucluster:budget"] |= {"maxHourlyUsd": 1000}
-    return run_program(found, stack="dev")
+    return found | {f"gpucluster:{name}": section for name, section in sections.items()}
+
+
+@cache
+def deployed() -> Recorded:
+    """It, and people may open shells on nodes."""
+    return run_program(scaled(security={"sessionManager": True}), stack="dev")
 
 
 def spec(name: str) -> dict[str, Any]:
@@ -72,6 +79,32 @@ def test_its_nodes_are_what_the_pools_nodes_are() -> None:
     assert "role" not in made
 
 
+def test_its_nodes_start_where_and_as_those_of_node_groups_do() -> None:
+    """In the same subnets and security group, with the same taints and tags, on disks of the pool's size."""
+    graph, made = deployed(), spec("pool-inference-class")
+    group, template = graph.one("pool-training-nodes").inputs, graph.one("pool-training-template").inputs
+    nodes, efa = template["networkInterfaces"][0]["securityGroups"]
+    assert efa == graph.one("efa-group").id
+    assert made["securityGroupSelectorTerms"] == [{"id": nodes}]
+    assert made["subnetSelectorTerms"] == [{"id": each} for each in group["subnetIds"]]
+    assert [each["ebs"]["volumeSize"] for each in made["blockDeviceMappings"]] == ["155Gi"]
+    assert made["tags"] == template["tagSpecifications"][0]["tags"] | {"Name": "pool-inference-node"}
+    taints = spec("pool-inference-nodes")["template"]["spec"]["taints"]
+    assert {each["effect"] for each in taints} == {"NoSchedule"}
+
+
+def test_its_nodes_may_what_those_of_node_groups_may() -> None:
+    """A shell among it, and their names in a cluster are given by the same right."""
+    rights: dict[str, set[str]] = {}
+    for each in deployed().of_type("RolePolicyAttachment"):
+        rights.setdefault(each.name.partition("-policy-")[0], set()).add(each.inputs["policyArn"])
+    assert rights["karpenter-node-role"] == rights["node-role"]
+    assert "arn:aws:iam::aws:policy/AmazonSSMManagedInstanceCore" in rights["node-role"]
+    entry = deployed().one("karpenter-account-nodes").inputs
+    assert entry["clusterName"] == deployed().one("cluster-control-plane").inputs["name"]
+    assert entry["principalArn"].endswith(":role/gpucluster-dev-karpenter-nodes")
+
+
 def test_no_node_group_and_no_check_of_gpus_waits_for_its_nodes() -> None:
     graph = deployed()
     assert {each.inputs["nodeGroupName"] for each in graph.of_type("NodeGroup")} == {"system", "training"}
@@ -87,6 +120,7 @@ def test_kinds_come_first_then_the_controller_then_what_it_reads() -> None:
     def after(name: str) -> set[str]:
         return {urn.rpartition("::")[2] for urn in graph.one(name).depends_on}
 
+    assert "service-addons-coredns" in after("karpenter-crds-apply-first")
     assert "karpenter-crds-apply" in after("karpenter-release")
     assert "karpenter-release" in after("pool-inference-class")
     assert "pool-inference-class" in after("pool-inference-nodes")
@@ -111,7 +145,7 @@ def test_the_chart_comes_from_its_registry_and_hears_of_interruptions() -> None:
 def test_the_controller_may_start_and_end_what_is_its_clusters_alone() -> None:
     """Whatever changes something is bound to tags of the cluster, or to one thing."""
     policy = json.loads(deployed().one("karpenter-account-identity-policy").inputs["policy"])
-    held = "kubernetes.io/cluster/gpucluster-dev"
+    held = 'kubernetes.io/cluster/gpucluster-dev"'
     for each in policy["Statement"]:
         actions = [each["Action"]] if isinstance(each["Action"], str) else each["Action"]
         condition = json.dumps(each.get("Condition", {}))
@@ -151,6 +185,8 @@ def test_the_controller_is_told_its_cluster_and_has_what_was_planned_for_it() ->
 
 def test_its_kinds_are_fetched_at_the_charts_version_and_known_by_their_digests() -> None:
     pod = deployed().one("karpenter-crds-apply-first").inputs["spec"]["template"]["spec"]
+    assert {each["image"] for each in pod["initContainers"]} == {pinned(WAIT_IMAGE)}
+    assert {each["image"] for each in pod["containers"]} == {pinned(KUBECTL_IMAGE)}
     place = "https://raw.githubusercontent.com/aws/karpenter-provider-aws/v1.14.1/pkg/apis/crds"
     fetched = [each["args"] for each in pod["initContainers"]]
     assert [(url, digest) for _, url, _, digest in fetched] == [

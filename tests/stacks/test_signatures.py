@@ -73,15 +73,25 @@ def test_it_reads_the_stacks_registry_and_no_other() -> None:
         json.loads(each.inputs["policy"]) for each in graph.of_type("RolePolicy") if "signatures" in each.name
     )
     sign_in, read = document["Statement"]
-    assert (sign_in["Action"], sign_in["Resource"]) == ("ecr:GetAuthorizationToken", "*")
-    assert read["Resource"] == "arn:aws:ecr:us-east-2:123456789012:repository/lab/*"
-    assert not [action for action in read["Action"] if "Put" in action or "Delete" in action]
+    assert sign_in == {"Sid": "SignIn", "Effect": "Allow", "Action": "ecr:GetAuthorizationToken", "Resource": "*"}
+    assert read == {
+        "Sid": "ReadImages",
+        "Effect": "Allow",
+        "Action": [
+            "ecr:BatchCheckLayerAvailability",
+            "ecr:BatchGetImage",
+            "ecr:GetDownloadUrlForLayer",
+            "ecr:ListImageReferrers",
+        ],
+        "Resource": "arn:aws:ecr:us-east-2:123456789012:repository/lab/*",
+    }
     (association,) = (
         each.inputs
         for each in graph.of_type("PodIdentityAssociation")
         if each.inputs["serviceAccount"].startswith("kyverno")
     )
     assert association["namespace"] == SIGNATURES
+    assert association["clusterName"] == graph.one("cluster-control-plane").inputs["name"]
 
 
 def test_a_registry_elsewhere_is_read_at_its_port_without_rights_in_the_cloud() -> None:

@@ -210,8 +210,10 @@ def test_default_deny_stays() -> None:
 
 
 def test_outputs_tell_each_team_where_it_is() -> None:
-    told = aws().outputs["scheduling"]["teams"]["vision"]
-    assert (told["namespace"], told["queue"], told["gpus"]) == ("team-vision", "vision", 2)
+    told = aws().outputs["scheduling"]["teams"]
+    own = {"namespace": "team-vision", "queue": "vision", "gpus": 2, "monthlyUsd": 9000}
+    assert told["vision"] == {**own, "roles": ["trainer", "viewer"]}
+    assert told["speech"]["roles"] == ["operator", "viewer"]
 
 
 def test_another_platform_has_teams_by_the_contract() -> None:

@@ -14,6 +14,7 @@ import yaml
 from catalogue import versions
 from catalogue.images import pinned
 from components.storage.sums import checked
+from monitoring.dashboards.address import address
 from planner.faces.outputs import aws_numbers
 from planner.plan import plan
 from planner.types import AwsPlan
@@ -23,6 +24,7 @@ from tests.components.test_registered import shown
 from tests.graph.harness import Recorded
 from tests.graph.outputs import CALLER
 from tests.graph.stackfiles import graph_of, run_program
+from tests.stacks.arns import strangers
 
 HERE = Path(__file__).with_name("wired")
 WRITTEN: dict[str, dict[str, Any]] = yaml.safe_load((HERE / "registered.yaml").read_text(encoding="utf-8"))
@@ -79,6 +81,20 @@ def test_settings_arrive(name: str) -> None:
     assert after <= {graph.resources[urn].name for urn in resource.depends_on}
     assert inside is None or graph.resources[resource.parent].name == inside
     assert part(expected, shown(resource, graph)) == expected
+
+
+STRANGERS = """
+    s3:::acme-weights s3:::acme-weights/chat/v2/* s3:::acme-weights/vision/*
+    s3:::acme-text s3:::acme-text/* s3:::acme-text/corpus/v3/*
+    kms:us-east-2:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab
+    iam::123456789012:root iam::123456789012:role/deploy iam::123456789012:role/pipeline iam::123456789012:role/on-call
+    iam::123456789012:policy/boundary elasticfilesystem:us-east-2:123456789012:access-point/*
+"""
+
+
+def test_what_no_arn_of_the_stack_names_is_what_its_file_does() -> None:
+    """All else that is written into policies and requests leads to something that the stack makes."""
+    assert strangers(wired()) == {f"arn:aws:{each}" for each in STRANGERS.split()}
 
 
 def container(name: str) -> dict[str, Any]:
@@ -283,6 +299,7 @@ def test_a_person_is_told_what_the_stack_is() -> None:
     assert (hardware["nodes"], hardware["gpus"]) == (plan_.totals.nodes, plan_.totals.gpus)
     assert set(hardware["pools"]) == {"base", "big", "spare", "chats"}
     assert (hardware["priceUsd"], hardware["quotas"]) == (shown_["priceUsd"], shown_["quotas"])
+    assert hardware["spendingTopic"] == wired().one("spending-topic").outputs["arn"]
     storage = outputs["storage"]
     assert storage["fileSystem"] == wired().one("lustre-file-system").id
     assert storage["bucket"] == "gpucluster-wired-artefacts-123456789012"
@@ -295,10 +312,13 @@ def test_a_person_is_told_what_the_stack_is() -> None:
     assert (told["retentionDays"], told["diskGib"]) == (21, 123)
     assert told["logs"] == "aws logs tail /aws/eks/gpucluster-wired/pods --follow --region us-east-2"
     assert told["alertmanager"].endswith("service/kube-prometheus-stack-alertmanager 9093")
+    assert told["dashboards"] == address("gpucluster-cluster")
     assert outputs["scheduling"] == {
         "queues": ["days", "nights"],
         "priorities": ["experiments", "inference", "training"],
     }
     assert outputs["workloads"]["gangs"]["pretrain"].items() >= {"job": "pretrain", "pods": 3, "gpus": 24}.items()
+    opened = "kubectl -n pipelines port-forward service/ml-pipeline-ui 8080:80"
+    assert outputs["workloads"]["pipelines"] == {"open": opened}
     service = outputs["workloads"]["services"]["chat"]
     assert service.items() >= {"url": "http://chat.inference.svc:8000/v1", "replicas": [2, 4]}.items()
