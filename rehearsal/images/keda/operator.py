@@ -8,15 +8,13 @@ pkg/fallback/fallback.go, pkg/scalers/{prometheus_scaler,kubernetes_workload_sca
 """
 
 import json
-import threading
 import time
 from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode
 from urllib.request import ProxyHandler, build_opener
 
-from rehearsal import places
+from rehearsal.cluster.pages import Answer, Request, texts
 from rehearsal.devices.reconciling import Reconciling
 from rehearsal.images.keda.scaled import (
     API,
@@ -34,7 +32,7 @@ from rehearsal.kubelet.process import client
 from rehearsal.kubelet.program import Launch
 
 NAME, FINALIZER = "keda-operator", "finalizer.keda.sh"
-PORT = 9666
+PORT, METRICS_PORT = 9666, 8080
 _POLLING = 30
 _TIMEOUT_SECONDS = 3.0
 _ENDED = ("Succeeded", "Failed")
@@ -51,16 +49,14 @@ class Operator(Reconciling):
         self._prometheus = build_opener(ProxyHandler({"http": launch.world.proxy.url}))
         self._next: dict[str, float] = {}
         self._failures: dict[tuple[str, str], int] = {}
-        self._server = ThreadingHTTPServer((places.LOOPBACK, 0), _handler(self))
-        threading.Thread(target=self._server.serve_forever, name=NAME, daemon=True).start()
-        launch.world.backends.add(launch.namespace, launch.pod_name, PORT, self._server.server_address[1])
+        self._errors: dict[tuple[str, str, int, str], int] = {}
+        for port, handler in ((PORT, self._told), (METRICS_PORT, texts({"/metrics": self._counted}))):
+            launch.world.backends.answer(launch.namespace, launch.pod_name, port, handler)
         super().__init__(launch)
 
     def stop(self) -> None:
         super().stop()
-        self._launch.world.backends.remove(self._launch.namespace, self._launch.pod_name, [PORT])
-        self._server.shutdown()
-        self._server.server_close()
+        self._launch.world.backends.remove(self._launch.namespace, self._launch.pod_name, [PORT, METRICS_PORT])
 
     def close(self) -> None:
         self.stop()
@@ -119,16 +115,17 @@ class Operator(Reconciling):
     def ask(self, scaled: Object) -> list[Asked]:
         """What each trigger says now; those that say nothing are counted."""
         found = []
-        for name, trigger in zip(
-            names(scaled["spec"], scaled["metadata"]["namespace"]), scaled["spec"]["triggers"], strict=True
-        ):
-            key = (scaled["metadata"]["uid"], name)
+        meta, spec = scaled["metadata"], scaled["spec"]
+        for at, (name, trigger) in enumerate(zip(names(spec, meta["namespace"]), spec["triggers"], strict=True)):
+            key, counter = (meta["uid"], name), (meta["namespace"], meta["name"], at, name)
+            self._errors.setdefault(counter, 0)
             try:
                 found.append(self._asked(scaled, trigger))
                 self._failures.pop(key, None)
             except TriggerError as error:
                 found.append(Asked(error=str(error)))
                 self._failures[key] = self._failures.get(key, 0) + 1
+                self._errors[counter] += 1
         return found
 
     def _asked(self, scaled: Object, trigger: Mapping[str, Any]) -> Asked:
@@ -154,6 +151,25 @@ class Operator(Reconciling):
         value = float(result[0]["value"][1])
         return Asked(value, value > float(said.get("activationThreshold", 0)))
 
+    def _told(self, request: Request) -> Answer:
+        """What the metrics server asks for: a value, or why there is none."""
+        query = dict(parse_qsl(request.query))
+        try:
+            value = self.metric(query["namespace"], query["metric"], query["of"])
+        except TriggerError as error:
+            return Answer(json.dumps({"error": str(error)}), 500)
+        return Answer(json.dumps({"value": value}))
+
+    def _counted(self) -> str:
+        """Its metrics, as far as they are played (pkg/metricscollector/prommetrics.go)."""
+        lines = ["# TYPE keda_scaler_detail_errors_total counter"]
+        for (namespace, name, at, metric), count in list(self._errors.items()):
+            scaler = "prometheusScaler" if metric.endswith("-prometheus") else "kubernetesWorkloadScaler"
+            of = {"namespace": namespace, "scaledObject": name, "scaler": scaler, "triggerIndex": at, "metric": metric}
+            told = ",".join(f'{key}="{value}"' for key, value in {**of, "type": "scaledobject"}.items())
+            lines.append(f"keda_scaler_detail_errors_total{{{told}}} {count}")
+        return "\n".join([*lines, ""])
+
     def _falls_back(self, scaled: Object, name: str) -> bool:
         fallback = scaled["spec"].get("fallback")
         failed = self._failures.get((scaled["metadata"]["uid"], name), 0)
@@ -177,25 +193,3 @@ class Operator(Reconciling):
 
 def _place(obj: Mapping[str, Any]) -> tuple[str, str]:
     return obj["metadata"]["name"], obj["metadata"]["namespace"]
-
-
-def _handler(operator: Operator) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            query = dict(parse_qsl(urlsplit(self.path).query))
-            code: int
-            body: Object
-            try:
-                code, body = 200, {"value": operator.metric(query["namespace"], query["metric"], query["of"])}
-            except (TriggerError, KeyError) as error:
-                code, body = 500, {"error": str(error)}
-            text = json.dumps(body).encode()
-            self.send_response(code)
-            self.send_header("Content-Length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text)
-
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
-
-    return Handler

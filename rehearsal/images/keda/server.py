@@ -36,7 +36,9 @@ def run(launch: Launch) -> Program:
         return failed(launch, f"unable to load configmap based request-header-client-ca-file: {error}")
     directory = flag(launch.argv, "--cert-dir", "/certs")
     mount = launch.mount_of(directory)
-    secret = launch.world.kube.get("v1", "Secret", mount.source, launch.namespace) if mount else None
+    volumes = {each["name"]: each for each in launch.pod["spec"].get("volumes") or []}
+    name = (volumes[mount.name].get("secret") or {}).get("secretName") if mount else None
+    secret = launch.world.kube.get("v1", "Secret", name, launch.namespace) if name else None
     if secret is None:
         return failed(launch, f"open {directory}/tls.crt: no such file or directory")
     return ExternalMetrics(launch, secret, (believed or {}).get("data") or {})
