@@ -54,8 +54,11 @@ def _watches(objects: list[Object], value: Any, order: Order) -> list[Object]:
 
 
 def _tell(container: Object, name: str, value: Any) -> None:
-    kept = [each for each in container.get("env") or [] if each["name"] != name]
-    container["env"] = [*kept, {"name": name, "value": str(value)}]
+    """In the place of what it is told already, or after all else."""
+    told = {"name": name, "value": str(value)}
+    env = container.setdefault("env", [])
+    at = next((at for at, each in enumerate(env) if each["name"] == name), len(env))
+    env[at : at + 1] = [told]
 
 
 def _own_secrets(objects: list[Object], value: Any, _: Order) -> list[Object]:
