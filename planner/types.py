@@ -104,13 +104,13 @@ class Plan:
 
     @property
     def adapted(self) -> bool:
-        """Whether services scale by metrics of their pods, which prometheus-adapter serves."""
-        return any(each.scaling and not each.to_zero for each in self.services.values())
+        """Whether services scale by metrics of their pods that prometheus-adapter serves, where there is Prometheus."""
+        return self.monitoring is not None and any(each.scaling and not each.to_zero for each in self.services.values())
 
     @property
     def to_zero(self) -> bool:
-        """Whether services have no replicas while nobody asks, which is KEDA's to see."""
-        return any(each.to_zero for each in self.services.values())
+        """Whether services have no replicas while nobody asks, which KEDA sees where there is Prometheus."""
+        return self.monitoring is not None and any(each.to_zero for each in self.services.values())
 
     @property
     def certificates(self) -> bool:

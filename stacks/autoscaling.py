@@ -22,8 +22,6 @@ def deploy_autoscaling(plan: Plan, platform: Platform, services: Services) -> pu
     """Register, only with monitoring, the adapter between Prometheus and HPAs if replicas are to change, and KEDA if
     they may go to zero. Returns what looks after ScaledObjects.
     """
-    if plan.monitoring is None:
-        return None
     inside = pulumi.ResourceOptions(parent=platform.layer, providers=[platform.cluster.provider])
     if plan.adapted:
         _adapter(plan, platform, services, inside)

@@ -51,7 +51,7 @@ def autoscaler_unfed(draft: Draft, service: Service) -> Iterable[Observation]:
 )
 def metric_owner(draft: Draft) -> Iterable[Observation]:
     """An adapter installed beside the stack and the stack's own do not both serve metrics of pods: there is one API."""
-    if draft.monitoring is None or not draft.adapted:
+    if not draft.adapted:
         return
     for index, waiver in enumerate(draft.settings.waivers):
         if waiver.rule == _UNFED:

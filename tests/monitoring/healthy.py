@@ -47,7 +47,7 @@ _READINGS = {
 }
 
 
-def series(metric: str, **labels: str) -> str:
+def series(metric: str, /, **labels: str) -> str:
     """A series as promtool writes it, labels in order of their names."""
     inside = ",".join(f'{name}="{value}"' for name, value in sorted(labels.items()))
     return f"{metric}{{{inside}}}"
