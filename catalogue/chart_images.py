@@ -23,6 +23,7 @@ from catalogue.versions import (
     FLUENT_BIT,
     GPU_OPERATOR,
     KARPENTER,
+    KEDA,
     KUBE_PROMETHEUS_STACK,
     KYVERNO,
     KYVERNO_VERSION,
@@ -64,6 +65,11 @@ def _repository(value: str, image: str) -> ChartImage:
     return ChartImage(image=image, values={f"{value}.repository": "repository"})
 
 
+def _apart(value: str, image: str, *, use: Use = "always") -> ChartImage:
+    """Of charts whose registry and path are two values."""
+    return ChartImage(image=image, values={f"{value}.registry": "registry", f"{value}.repository": "path"}, use=use)
+
+
 def _csi(value: str, image: str, *, use: Use) -> ChartImage:
     """Of Ceph's drivers: Rook's chart names them, and those that the chart of drivers asks for run them."""
     return ChartImage(image=image, values={f"csi.{value}.repository": "repository"}, use=use)
@@ -94,6 +100,11 @@ CHART_IMAGES: Mapping[str, tuple[ChartImage, ...]] = {
     FLUENT_BIT.name: (_repository("image", "cr.fluentbit.io/fluent/fluent-bit:5.1.1"),),
     METRICS_SERVER.name: (_repository("image", "registry.k8s.io/metrics-server/metrics-server:v0.8.1"),),
     PROMETHEUS_ADAPTER.name: (_repository("image", "registry.k8s.io/prometheus-adapter/prometheus-adapter:v0.12.0"),),
+    KEDA.name: (
+        _apart("image.keda", f"ghcr.io/kedacore/keda:{KEDA.version}"),
+        _apart("image.metricsApiServer", f"ghcr.io/kedacore/keda-metrics-apiserver:{KEDA.version}"),
+        _apart("image.webhooks", f"ghcr.io/kedacore/keda-admission-webhooks:{KEDA.version}", use="named"),
+    ),
     GPU_OPERATOR.name: (
         _operand("operator", f"{_NVIDIA}/gpu-operator:{_OPERATOR_TAG}"),
         _operand("validator", f"{_NVIDIA}/gpu-operator:{_OPERATOR_TAG}"),

@@ -53,6 +53,12 @@ PROMETHEUS_ADAPTER = Chart(
     version="5.3.0",
     repository="https://prometheus-community.github.io/helm-charts",
 )
+KEDA = Chart(
+    name="keda",
+    # renovate: datasource=helm registryUrl=https://kedacore.github.io/charts depName=keda
+    version="2.20.2",
+    repository="https://kedacore.github.io/charts",
+)
 GPU_OPERATOR = Chart(
     name="gpu-operator",
     # renovate: datasource=helm registryUrl=https://helm.ngc.nvidia.com/nvidia depName=gpu-operator

@@ -94,7 +94,7 @@ class Failure:
     more: str = ""
 
     def __post_init__(self) -> None:
-        used = set(re.findall(r"\$(\w+)", self.expression))
+        used = set(re.findall(r"\$\{?(\w+)", self.expression))
         if used != set(self.limits):
             raise ValueError(
                 f"{self.id}: the expression uses the limits {sorted(used)}, and there are {sorted(self.limits)}"

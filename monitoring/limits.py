@@ -41,10 +41,11 @@ class RunLimits:
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceLimits:
-    """A model service with `most` replicas at most."""
+    """A model service with `most` replicas at most, and `to_zero` where it has none while nobody asks."""
 
     name: str
     most: int
+    to_zero: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,7 +47,8 @@ def alike(
     training, serving, models = settings.training, settings.serving, sited.catalogue.models
     runs, benchmarks = runs_of(training.runs), plan_benchmarks(training, runs_of)
     beside = replicas_by_pool(serving.triton)
-    services = plan_services(serving.services, pools, models, read_mb_per_s, beside, node_gb_per_s)
+    scrape_s = settings.monitoring.scrape_seconds if settings.monitoring else 0
+    services = plan_services(serving.services, pools, models, read_mb_per_s, beside, node_gb_per_s, scrape_s)
     triton = plan_triton(serving.triton, pools, services, read_mb_per_s, node_gb_per_s)
     gateway = plan_gateway(serving, services, triton)
     teams = plan_teams(settings)

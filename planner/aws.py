@@ -15,6 +15,7 @@ from catalogue.versions import (
     EXTERNAL_SECRETS,
     FLUENT_BIT,
     KARPENTER,
+    KEDA,
     KUBE_PROMETHEUS_STACK,
     KYVERNO,
     STANDARD_SUPPORT_ENDS,
@@ -124,6 +125,7 @@ def _software(settings: AwsSettings) -> list[tuple[str, str]]:
     """What is installed, with its version: all of it costs nothing."""
     left_out = [] if settings.monitoring else [KUBE_PROMETHEUS_STACK, FLUENT_BIT]
     left_out += [] if settings.serving.gateway else [CERT_MANAGER, TRAEFIK]
+    left_out += [] if any(each.scale_to_zero for each in settings.serving.services) else [KEDA]
     left_out += [] if settings.external_secrets else [EXTERNAL_SECRETS]
     left_out += [] if is_scaled(settings.pools) else [KARPENTER]
     left_out += [] if settings.supply.signatures else [KYVERNO]

@@ -172,8 +172,10 @@ def _names(draft: Draft, platform: list[versions.Chart]) -> tuple[str, ...]:
         found.append(versions.GPU_OPERATOR)
     if draft.monitoring:
         found += [versions.KUBE_PROMETHEUS_STACK, versions.FLUENT_BIT]
-        if any(service.scaling for service in draft.services.values()):
-            found.append(versions.PROMETHEUS_ADAPTER)
+    if draft.adapted:
+        found.append(versions.PROMETHEUS_ADAPTER)
+    if draft.to_zero:
+        found.append(versions.KEDA)
     if draft.gateway:
         found.append(versions.TRAEFIK)
     if draft.certificates:

@@ -103,6 +103,16 @@ class Plan:
     signatures: SignaturesPlan | None = None
 
     @property
+    def adapted(self) -> bool:
+        """Whether services scale by metrics of their pods that prometheus-adapter serves, where there is Prometheus."""
+        return self.monitoring is not None and any(each.scaling and not each.to_zero for each in self.services.values())
+
+    @property
+    def to_zero(self) -> bool:
+        """Whether services have no replicas while nobody asks, which KEDA sees where there is Prometheus."""
+        return self.monitoring is not None and any(each.to_zero for each in self.services.values())
+
+    @property
     def certificates(self) -> bool:
         """Whether the gateway or Katib's webhooks have certificates of cert-manager's."""
         return self.gateway is not None or bool(self.experiments)

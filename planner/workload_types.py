@@ -84,13 +84,15 @@ class RunPlan:
 @dataclass(frozen=True, kw_only=True)
 class ScalingPlan:
     """What a service's replicas follow: so many requests waiting, or such a use of the KV cache, for each. There is one
-    more when either has asked for it for `up_seconds`, one less when neither has needed it for `down_seconds`.
+    more when either has asked for it for `up_seconds`, one less when neither has needed it for `down_seconds`. The last
+    one goes after `idle_seconds` without a request, None where it stays.
     """
 
     waiting_per_replica: int
     kv_cache_percent: int
     up_seconds: int
     down_seconds: int
+    idle_seconds: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +102,8 @@ class ServicePlan:
     `load_seconds` is the time to read the weights, `startup_seconds` the budget of the startup probe, twice that,
     `copy_seconds` that of the Job that copies them from `weights` and compares them with their SHA256SUMS, whose digest
     is `weights_sha256` if somebody said it, and `scale_up_seconds` what passes until a further replica answers on a
-    node without its image. A single request gets `request_tokens_per_s` at most, the rate at which memory gives the
+    node without its image. Without replicas the first caller waits `wake_seconds`, None where there always are some. A
+    single request gets `request_tokens_per_s` at most, the rate at which memory gives the
     active weights. `quantization` and `kv_cache_dtype` are what vLLM makes of weights and cache, None
     for what they are. With `spare_replica` the pool has room for one more than `max_replicas` while all services have
     theirs; `max_replicas` is never more than what finds room beside the fewest replicas of the pool's other services.
@@ -148,6 +151,7 @@ class ServicePlan:
     startup_seconds: int
     copy_seconds: int
     scale_up_seconds: int
+    wake_seconds: int | None
     request_tokens_per_s: int
     longest_stream_seconds: int
     drain_seconds: int
@@ -155,6 +159,11 @@ class ServicePlan:
     keys: tuple[str, ...]
     token_groups: tuple[str, ...]
     pod: PodResources
+
+    @property
+    def to_zero(self) -> bool:
+        """Whether there are no replicas while nobody asks."""
+        return self.wake_seconds is not None
 
     @property
     def fewest(self) -> Replicas:

@@ -110,6 +110,14 @@ class Adapter(Section):
     rank: Annotated[int, Field(ge=1, le=4096, description="r of its adapter_config.json")]
 
 
+class ScaleToZero(Section):
+    """A service without replicas while nobody asks for it, and with up to `maxReplicas` while somebody does."""
+
+    idle_minutes: Annotated[
+        int, Field(ge=1, le=1440, description="minutes without a request after which the last replica is removed")
+    ] = 15
+
+
 class Service(Section):
     """A vLLM service, under an autoscaler where replicas may change. Its model is copied to the file system once.
 
@@ -155,6 +163,13 @@ class Service(Section):
     scale_down_seconds: Annotated[
         int, Field(ge=1, le=1800, description="seconds of low load before a replica is removed, and between removals")
     ] = 300
+    scale_to_zero: Annotated[
+        ScaleToZero | None,
+        Field(
+            description="only with public: no replica while nobody asks, counted at the gateway; callers get 503 until"
+            " the model has loaded again; None = minReplicas always run"
+        ),
+    ] = None
     keys: Keys = (API_TOKEN,)
     token_groups: TokenGroups = ()
     public: Public = False
@@ -173,7 +188,12 @@ class Service(Section):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        problems = [*self._replicas_in_order(), *self._adapters_apart(), *_keys_apart(self.keys)]
+        problems = [
+            *self._replicas_in_order(),
+            *self._starts_from_zero(),
+            *self._adapters_apart(),
+            *_keys_apart(self.keys),
+        ]
         if problems:
             raise SectionError(problems)
         return self
@@ -182,6 +202,22 @@ class Service(Section):
         if self.min_replicas > self.max_replicas:
             sentence = f"is {self.max_replicas}, below minReplicas {self.min_replicas}; raise it to {self.min_replicas}"
             yield ("maxReplicas",), sentence
+
+    def _starts_from_zero(self) -> Iterable[tuple[Path, str]]:
+        if self.scale_to_zero is None:
+            return
+        if "min_replicas" in self.model_fields_set:
+            yield (
+                ("minReplicas",),
+                f"is {self.min_replicas} beside scaleToZero, which keeps none while nobody asks; remove it, or "
+                "scaleToZero",
+            )
+        if not self.public:
+            yield (
+                ("scaleToZero",),
+                "needs public: true: only the gateway sees requests while there is no replica; set it, or remove "
+                "scaleToZero",
+            )
 
     def _adapters_apart(self) -> Iterable[tuple[Path, str]]:
         seen = {self.name: "the service's own name, by which its model is asked for"}

@@ -58,9 +58,9 @@ def deploy_on(platform: Platform, plan: Plan, config: pulumi.Config) -> dict[str
     services = deploy_services(plan, platform)
     gateway = deploy_gateway(plan, platform, services)
     watched = deploy_monitoring(plan, platform, services, config)
-    deploy_autoscaling(plan, platform, services)
+    keda = deploy_autoscaling(plan, platform, services)
     teams = deploy_teams(plan, platform, services)
-    deployed = deploy_workloads(plan, platform, services, gateway, config)
+    deployed = deploy_workloads(plan, platform, services, gateway, keda, config)
     pages = deploy_people(plan, platform, services, gateway, config)
     shown = layer_outputs(plan, platform, services, watched, deployed, pages)
     return {**shown, "scheduling": {**shown["scheduling"], "teams": teams}} if teams else shown

@@ -43,7 +43,7 @@ def deploy_gateway(plan: Plan, platform: Platform, services: Services) -> WayIn 
         return None
     inside = pulumi.ResourceOptions(parent=platform.layer, providers=[platform.cluster.provider])
     namespace = services.namespaces[GATEWAYS]
-    traefik = _traefik(wanted, plan.supply, platform, services, inside)
+    traefik = _traefik(wanted, plan.supply, platform, services, inside, counted=plan.to_zero)
     issuer = Issuer(
         "issuer",
         IssuerArgs(
@@ -72,7 +72,13 @@ def _acme(wanted: AcmePlan, platform: Platform) -> Acme:
 
 
 def _traefik(
-    wanted: GatewayPlan, supply: Supply, platform: Platform, services: Services, inside: pulumi.ResourceOptions
+    wanted: GatewayPlan,
+    supply: Supply,
+    platform: Platform,
+    services: Services,
+    inside: pulumi.ResourceOptions,
+    *,
+    counted: bool,
 ) -> pulumi.Resource:
     """The controller of Gateways. It ends where a kind that it looks at is not served, so it comes after them."""
     namespace, files = services.namespaces[GATEWAYS], versions.GATEWAY_API_CRDS
@@ -93,6 +99,7 @@ def _traefik(
         leave_seconds=wanted.leave_seconds,
         drain_seconds=wanted.drain_seconds,
         scaling=supporting(wanted.replicas, wanted.most_replicas),
+        counts_routes=counted,
     )
     chart = ChartArgs(
         source=chart_source(versions.TRAEFIK, supply),

@@ -26,7 +26,10 @@ def limits(plan: Plan, own: Iterable[OwnThreshold] = (), machines: Iterable[Mach
         ),
         machines=tuple(machines),
         runs=tuple(_run(run) for run in plan.runs.values()),
-        services=tuple(ServiceLimits(name=each.name, most=each.max_replicas) for each in plan.services.values()),
+        services=tuple(
+            ServiceLimits(name=each.name, most=each.max_replicas, to_zero=each.to_zero)
+            for each in plan.services.values()
+        ),
     )
 
 

@@ -13,7 +13,7 @@ from components.tracking.mlflow import NAMESPACE as TRACKER
 from planner.teams import RUNS, TeamPlan, trials_of
 from planner.types import Plan
 from stacks.gpu_pools import GpuPool
-from stacks.network import CERTIFICATES, GATEWAY, OUTSIDE, SIGNATURES
+from stacks.network import CERTIFICATES, GATEWAY, KEDA, OUTSIDE, SIGNATURES
 
 _NO_GPUS = dict.fromkeys(PRIORITIES, 0)
 
@@ -49,6 +49,7 @@ def namespace_specs(plan: Plan, pools: Sequence[GpuPool]) -> list[NamespaceSpec]
         # Exporter and log collector of a node look into it: its network, processes and directories.
         NamespaceSpec(name="monitoring", pod_security="privileged"),
         *(NamespaceSpec(name=name, pod_security="baseline") for name in _asked_for(plan)),
+        *([NamespaceSpec(name=KEDA, pod_security="restricted", gpus=_NO_GPUS)] if plan.to_zero else []),
         *([NamespaceSpec(name=PEOPLE, pod_security="restricted", gpus=_NO_GPUS)] if _people(plan) else []),
         # Steps write where runs do, as whoever their image says, and have no GPUs.
         *([NamespaceSpec(name=PIPELINES, pod_security="baseline", gpus=_NO_GPUS)] if plan.pipelines else []),

@@ -8,6 +8,7 @@ from components.kubeflow.pipelines import NAMESPACE as PIPELINES
 from components.platform.network_rules import DENY, JOB_KEY, NAMES, Flow, Pods, Reach, Rule, gang, internet
 from components.platform.taints import GATE_KEY
 from components.serving.arguments import PORT
+from components.serving.keda import OPERATOR as KEDA_OPERATOR
 from components.tracking.mlflow import NAMESPACE as TRACKER
 from components.training.gate_pods import NEWCOMERS_KEY
 from components.training.pod import RUN_KEY
@@ -30,6 +31,9 @@ CALLER_KEY = "gpucluster/calls-models"
 GATEWAY, CERTIFICATES = "gateway", "cert-manager"
 """Namespaces of the way in from outside, and of what gets its certificates."""
 
+KEDA = "keda"
+"""The namespace of what takes the last replica of a service away and brings the first one back."""
+
 OUTSIDE = "external-secrets"
 """The namespace of what brings secrets from outside."""
 
@@ -37,6 +41,9 @@ SIGNATURES = "kyverno"
 """The namespace of what looks for signatures before pods are admitted. What clears up after Kyverno knows no other name
 of it (kyverno v1.19.1, cmd/readiness-checker, scale-deploy).
 """
+
+PROMETHEUS, PROMETHEUS_PORT = {"app.kubernetes.io/name": "prometheus"}, 9090
+"""Labels that the Prometheus operator gives its pods (pkg/prometheus, common.go), and where they listen."""
 
 _SCRAPERS = Flow(peers=[Pods(namespace="monitoring")])
 
@@ -56,12 +63,14 @@ def network_rules(
     trials: Sequence[str],
     tracking: TrackingPlan | None,
     outside: bool,
+    to_zero: bool,
     pipelines: bool,
     registry: int | None,
 ) -> Mapping[str, Sequence[Rule]]:
     """The rules by namespace; `gates` are the pools that are measured. Katib is there for namespaces of `trials`, with
-    `tracking` what runs tell, with `outside` what brings secrets, with `pipelines` those of Kubeflow, with
-    `registry`, the port that signatures are fetched from, what checks them."""
+    `tracking` what runs tell, with `outside` what brings secrets, with `to_zero` what takes last replicas away, with
+    `pipelines` those of Kubeflow, with `registry`, the port that signatures are fetched from, what checks them.
+    """
     katib = experiment_rules(known.api, _stores(known), trials) if trials else {}
     told = tracking_rules(tracking, _stores(known), trials or ("training",)) if tracking else {}
     steps = pipelines_rules(known.api, _stores(known), tracked=TRACKER in told) if pipelines else {}
@@ -78,6 +87,7 @@ def network_rules(
             for each in trials
         }
         | (_outside_rules(known) if outside else {})
+        | (_zero_rules(known) if to_zero else {})
         | (_signature_rules(known, registry) if registry else {})
         | {
             "training": [
@@ -118,6 +128,7 @@ def network_rules(
                 _among_themselves(),
                 Rule(name="scrapes", egress=[Flow(peers=[Pods(namespace=None)]), _at(known.nodes)]),
                 Rule(name="tells", egress=[_at(each) for each in _outside(known, mail)]),
+                *([_told()] if to_zero else []),
             ],
         }
     )
@@ -242,6 +253,19 @@ def _outside_rules(known: Connections) -> dict[str, list[Rule]]:
     """What brings secrets asks their keeper, at a public address or inside the network."""
     asks = Rule(name="asks-keeper", egress=[_at(each) for each in _outside(known, ())])
     return {OUTSIDE: [DENY, NAMES, _scraped(), asks_api(known), asks]}
+
+
+def _zero_rules(known: Connections) -> dict[str, list[Rule]]:
+    """KEDA's metrics server asks its operator, and the API server the metrics server; the operator asks Prometheus."""
+    prometheus = Flow(peers=[Pods(namespace="monitoring", labels=PROMETHEUS)], ports=[PROMETHEUS_PORT])
+    asks = Rule(name="asks-prometheus", pods=Pods(labels=KEDA_OPERATOR), egress=[prometheus])
+    return {KEDA: [DENY, NAMES, _scraped(), asks_api(known), webhooks(known), _among_themselves(), asks]}
+
+
+def _told() -> Rule:
+    """Prometheus answers KEDA's operator, which asks for what replicas follow."""
+    asks = Flow(peers=[Pods(namespace=KEDA, labels=KEDA_OPERATOR)], ports=[PROMETHEUS_PORT])
+    return Rule(name="tells-keda", pods=Pods(labels=PROMETHEUS), ingress=[asks])
 
 
 def _signature_rules(known: Connections, port: int) -> dict[str, list[Rule]]:

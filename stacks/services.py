@@ -82,6 +82,7 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
         trials=spaces(plan),
         tracking=plan.tracking,
         outside=plan.external_secrets is not None,
+        to_zero=plan.to_zero,
         pipelines=plan.pipelines is not None,
         registry=plan.signatures.port if plan.signatures else None,
     )

@@ -9,6 +9,7 @@ import pulumi
 
 from catalogue import versions
 from catalogue.supply import Supply
+from components.gateway.route import router_of
 from components.monitoring.adapter import KV_CACHE, WAITING
 from components.serving.arguments import Directory, Engine, LoraModule, compiled_path, serve_command
 from components.serving.autoscaler import Scaling
@@ -22,11 +23,14 @@ from components.serving.smoke import OF_TRITON, SmokeRequest, SmokeRequestArgs, 
 from components.serving.tokens import KEY as TOKEN_KEY
 from components.serving.tokens import SecretKey, Tokens, TokensArgs
 from components.serving.triton import TritonServer, TritonServerArgs
-from planner.serving.startup import LEAVE_SECONDS, TRITON_DRAIN_SECONDS
+from components.serving.zero import Zero
+from planner.serving.startup import ASK_SECONDS, LEAVE_SECONDS, TRITON_DRAIN_SECONDS
 from planner.types import Plan
 from planner.workload_types import ServicePlan, TritonPlan
+from stacks.autoscaling import PROMETHEUS
 from stacks.gateway import WayIn, publish
 from stacks.models import SHARED, TOKENS, Model, Models, asks_hub
+from stacks.network import GATEWAY as GATEWAYS
 from stacks.outside import outside_of
 from stacks.platform import Platform
 from stacks.services import WEIGHTS, Services
@@ -45,13 +49,14 @@ def serve(
     platform: Platform,
     services: Services,
     way_in: WayIn | None,
+    keda: pulumi.Resource | None,
     config: pulumi.Config,
     inside: pulumi.ResourceOptions,
 ) -> Served:
     """Register services and Triton servers."""
     tokens = _tokens(services, config, inside) if asks_hub(plan) else {}
     models = Models(platform, services, tokens, inside)
-    site = _Site(plan, platform, services, models, way_in, config, inside)
+    site = _Site(plan, platform, services, models, way_in, keda, config, inside)
     urls = {name: site.start(service) for name, service in plan.services.items()}
     urls |= {name: site.start_triton(server) for name, server in plan.triton.items()}
     return Served(urls, site.public)
@@ -80,6 +85,7 @@ class _Site:
     services: Services
     models: Models
     way_in: WayIn | None
+    keda: pulumi.Resource | None
     config: pulumi.Config
     inside: pulumi.ResourceOptions
     public: dict[str, pulumi.Output[str]] = field(default_factory=dict)
@@ -102,13 +108,33 @@ class _Site:
             compiled=Directory(volume=SHARED, path=compiled),
             claims=shared | {each.directory.volume: each.claim for each in models.values()},
             ready=[each.ready for each in models.values()],
-            replicas=_scaling(service) or service.min_replicas,
+            replicas=self._zero(service) or _scaling(service) or service.min_replicas,
             placement=Placement(pool=pool.name, gpus=service.pod.gpus, node_gpus=pool.devices, spread=service.spread),
             grace_seconds=service.grace_seconds,
         )
         started = InferenceService(f"service-{service.name}", args, self.inside)
         revision = [image, *serve_command(engine)]
-        return self._opened(service.name, started, keys, revision, engine.names, questions(engine.names))
+        wakes = service.startup_seconds if service.to_zero else None
+        return self._opened(service.name, started, keys, revision, engine.names, questions(engine.names), wakes)
+
+    def _zero(self, service: ServicePlan) -> Zero | None:
+        """How replicas go to zero and come back; None where some always run."""
+        scaling, monitoring = service.scaling, self.plan.monitoring
+        if self.keda is None or scaling is None or scaling.idle_seconds is None or monitoring is None:
+            return None
+        return Zero(
+            most=service.max_replicas,
+            waiting=scaling.waiting_per_replica,
+            cache_percent=scaling.kv_cache_percent,
+            up_seconds=scaling.up_seconds,
+            down_seconds=scaling.down_seconds,
+            idle_seconds=scaling.idle_seconds,
+            ask_seconds=ASK_SECONDS,
+            prometheus=PROMETHEUS,
+            router=router_of("inference", service.name, GATEWAYS),
+            scrape_seconds=monitoring.scrape_s,
+            ready=self.keda,
+        )
 
     def start_triton(self, server: TritonPlan) -> pulumi.Output[str]:
         """A server of whatever its repository holds, a request to it, and the route to it from outside."""
@@ -153,6 +179,7 @@ class _Site:
         revision: list[str],
         models: Sequence[str],
         asked: Mapping[str, Sequence[str]],
+        wakes: int | None = None,
     ) -> pulumi.Output[str]:
         """Ask the server, which is made anew with each `revision`, and publish it where it has a route."""
         smoke = SmokeRequestArgs(
@@ -165,6 +192,7 @@ class _Site:
             key=keys.caller,
             revision=json.dumps(revision),
             after=[started.service],
+            wakes_seconds=wakes,
         )
         answered = SmokeRequest(f"smoke-{name}", smoke, self.inside).answered
         route = self.plan.gateway.route(name) if self.plan.gateway else None

@@ -54,16 +54,23 @@ class Deployed:
 
 
 def deploy_workloads(
-    plan: Plan, platform: Platform, services: Services, way_in: WayIn | None, config: pulumi.Config
+    plan: Plan,
+    platform: Platform,
+    services: Services,
+    way_in: WayIn | None,
+    keda: pulumi.Resource | None,
+    config: pulumi.Config,
 ) -> Deployed:
-    """Register runs and services. A stack with services needs both secrets; Pulumi says which one is missing."""
+    """Register runs and services; `keda` is what looks after replicas that go to zero. A stack with services needs both
+    secrets; Pulumi says which one is missing.
+    """
     layer = Workloads("workloads", pulumi.ResourceOptions(providers=list(platform.providers)))
     inside = pulumi.ResourceOptions(parent=layer)
     tracker = deploy_tracking(plan, platform, services, config, inside)
     gangs, experiments, pipelines = _train(plan, platform, services, config, tracker, inside)
     served = Served({}, {})
     if plan.services or plan.triton:
-        served = serve(plan, platform, services, way_in, config, inside)
+        served = serve(plan, platform, services, way_in, keda, config, inside)
     return Deployed(
         gangs=gangs,
         experiments=experiments,

@@ -4,6 +4,7 @@ Fields: Gateway API 1.6, HTTPRouteSpec; Traefik documentation, RateLimit: a buck
 that the limit is the service's and not a caller's.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ import pulumi_kubernetes as k8s
 
 from components._base import Component
 from components.gateway.gateway import GATEWAY, PLAIN
+from components.gateway.traefik import TLS_ENTRY
 from components.platform.awaited import awaited
 
 
@@ -74,6 +76,15 @@ class PublicRoute(Component):
             spec=dict(spec),
             opts=self.child(depends_on=list(after)),
         )
+
+
+def router_of(namespace: str, service: str, gateways: str) -> str:
+    """A regular expression for the name of Traefik's router of a service's route, as its metrics have it. Words are
+    joined by one hyphen, and a hash of it all ends it (Traefik v3.7.13, pkg/provider/kubernetes/gateway/kubernetes.go,
+    makeRouterName; pkg/provider/configuration.go, Normalize). The entry point is that of the port with TLS.
+    """
+    words = f"httproute-{namespace}-{service}-gw-{gateways}-{GATEWAY}-ep-{TLS_ENTRY}-0"
+    return f"{re.sub('-+', '-', words)}-[0-9a-f]+@kubernetesgateway"
 
 
 TO_TLS = {"type": "RequestRedirect", "requestRedirect": {"scheme": "https", "statusCode": 308}}

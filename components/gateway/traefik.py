@@ -19,6 +19,9 @@ CLASS = "traefik"
 PLAIN_PORT, TLS_PORT, METRICS_PORT = 8000, 8443, 9100
 """Of the pods: Traefik finds the entry point of a listener by its port."""
 
+PLAIN_ENTRY, TLS_ENTRY = "web", "websecure"
+"""What the chart calls the entry points of these ports."""
+
 LABELS = {"app.kubernetes.io/name": "traefik"}
 READ_SECONDS = 300
 """For a whole request with its body, which may hold pictures: Traefik's own 60 s cut a slow line's."""
@@ -28,6 +31,8 @@ READ_SECONDS = 300
 class TraefikArgs:
     """`replicas` pods, or as many as `scaling` says, published as `entry` says to `callers`. A pod that stops takes
     requests for `leave_seconds`, until all have heard of it, and goes on with its streams for `drain_seconds`.
+    With `counts_routes` its metrics tell routes apart: those of services are counted at servers, of which there may be
+    none.
     """
 
     entry: Entry
@@ -38,6 +43,7 @@ class TraefikArgs:
     leave_seconds: int
     drain_seconds: int
     scaling: Scaling | None = None
+    counts_routes: bool = False
 
 
 def traefik_values(args: TraefikArgs) -> dict[str, Any]:
@@ -71,10 +77,11 @@ def traefik_values(args: TraefikArgs) -> dict[str, Any]:
             }
         ],
         "resources": {"requests": amounts, "limits": {"memory": amounts["memory"]}},
-        "ports": {"web": _entry_point(args), "websecure": _entry_point(args)},
+        "ports": {PLAIN_ENTRY: _entry_point(args), TLS_ENTRY: _entry_point(args)},
         "service": {"annotations": dict(args.entry.annotations), "spec": _published(args)},
         "metrics": {
             "prometheus": {
+                **({"addRoutersLabels": True} if args.counts_routes else {}),
                 "service": {"enabled": True},
                 "serviceMonitor": {"enabled": True},
                 # The kind is there when the release is; a first preview, which renders it, comes before.

@@ -15,6 +15,8 @@ _CONDITIONS = {
     "NodePool": "condition=Ready",
     # Kyverno says so once the API server asks it about what the policy is about (pkg/controllers/webhook).
     "ImageValidatingPolicy": "jsonpath={.status.conditionStatus.ready}=true",
+    # KEDA says so when its HPA is there (controllers/keda/scaledobject_controller.go).
+    "ScaledObject": "condition=Ready",
     "SecretStore": "condition=Ready",
 }
 
@@ -27,6 +29,7 @@ Kind = Literal[
     "HTTPRoute",
     "ImageValidatingPolicy",
     "NodePool",
+    "ScaledObject",
     "SecretStore",
 ]
 

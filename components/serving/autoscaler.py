@@ -60,13 +60,18 @@ def values(scaling: Scaling) -> dict[str, Any]:
         "minReplicas": scaling.least,
         "maxReplicas": scaling.most,
         "metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": target}}],
-        "behavior": {
-            name: {
-                "stabilizationWindowSeconds": seconds,
-                "policies": [{"type": "Pods", "value": 1, "periodSeconds": seconds}],
-            }
-            for name, seconds in (("scaleUp", scaling.up_seconds), ("scaleDown", scaling.down_seconds))
-        },
+        "behavior": one_each_way(scaling.up_seconds, scaling.down_seconds),
+    }
+
+
+def one_each_way(up_seconds: int, down_seconds: int) -> dict[str, Any]:
+    """An HPA's behaviour, for those that hand it on to the API as it is."""
+    return {
+        name: {
+            "stabilizationWindowSeconds": seconds,
+            "policies": [{"type": "Pods", "value": 1, "periodSeconds": seconds}],
+        }
+        for name, seconds in (("scaleUp", up_seconds), ("scaleDown", down_seconds))
     }
 
 

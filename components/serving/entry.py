@@ -25,11 +25,15 @@ def published(
     labels: Mapping[str, str],
     port: int,
     after: pulumi.Resource,
+    awaited: bool = True,
 ) -> k8s.core.v1.Service:
-    """The Service waits for endpoints: before what serves, `after`, it would hold a slot of the engine for nothing."""
+    """The Service waits for endpoints: before what serves, `after`, it would hold a slot of the engine for nothing.
+    One whose pods may all be gone is not `awaited`: a change of it would wait for a caller.
+    """
+    annotations = None if awaited else {"pulumi.com/skipAwait": "true"}
     return k8s.core.v1.Service(
         owner.named("service"),
-        metadata=k8s.meta.v1.ObjectMetaArgs(name=name, namespace=namespace, labels=labels),
+        metadata=k8s.meta.v1.ObjectMetaArgs(name=name, namespace=namespace, labels=labels, annotations=annotations),
         spec=k8s.core.v1.ServiceSpecArgs(
             type="ClusterIP",
             selector=labels,

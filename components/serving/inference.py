@@ -15,6 +15,7 @@ from components.serving.arguments import Directory, Engine, serve_command
 from components.serving.autoscaler import Scaling, autoscaled
 from components.serving.placement import Placement
 from components.serving.server import Program, Server, ServerArgs, mount
+from components.serving.zero import Zero, scaled_to_zero
 
 HEALTH = "/health"
 
@@ -32,7 +33,7 @@ class InferenceServiceArgs(ServerArgs):
     engine: Engine
     compiled: Directory
     claims: Mapping[str, pulumi.Input[str]]
-    replicas: int | Scaling
+    replicas: int | Scaling | Zero
     placement: Placement
     grace_seconds: int
 
@@ -59,7 +60,16 @@ class InferenceService(Server):
         deployment = self._create_deployment(fixed, args.placement)
         if isinstance(args.replicas, Scaling):
             autoscaled(self, args.replicas, metadata=self._metadata, target=deployment)
-        self._publish(deployment, "v1")
+        self._publish(deployment, "v1", awaited=not isinstance(args.replicas, Zero))
+        if isinstance(args.replicas, Zero):
+            scaled_to_zero(
+                self,
+                args.replicas,
+                namespace=args.namespace,
+                metadata=self._metadata,
+                service=args.name,
+                target=deployment,
+            )
 
 
 def _vllm(args: InferenceServiceArgs) -> Program:

@@ -155,8 +155,10 @@ class Server(Component):
             volume_mounts=[*program.mounts, core.VolumeMountArgs(name="shm", mount_path=SHM)],
         )
 
-    def _publish(self, deployment: k8s.apps.v1.Deployment, version: str) -> None:
-        """Register what stands around the Deployment; `version` is that of the API, at the end of `url`."""
+    def _publish(self, deployment: k8s.apps.v1.Deployment, version: str, *, awaited: bool = True) -> None:
+        """Register what stands around the Deployment; `version` is that of the API, at the end of `url`. Whether the
+        Service is `awaited`, see `published`.
+        """
         args = self._args
         k8s.policy.v1.PodDisruptionBudget(
             self.named("disruption-budget"),
@@ -166,7 +168,13 @@ class Server(Component):
             opts=self.child(),
         )
         self.service = published(
-            self, name=args.name, namespace=args.namespace, labels=self._labels, port=PORT, after=deployment
+            self,
+            name=args.name,
+            namespace=args.namespace,
+            labels=self._labels,
+            port=PORT,
+            after=deployment,
+            awaited=awaited,
         )
         service_monitor(
             self,

@@ -16,10 +16,11 @@ from components._base import Component, physical_name
 from components.platform.confinement import NOBODY, confined
 from components.platform.jobs import one_off_job
 from components.serving.tokens import SecretKey
+from components.serving.zero import WAKES_KEY
 
 ASKED = {"prompt": "One, two, three,", "max_tokens": 4, "temperature": 0}
 SECONDS = 600
-_PATIENCE = ["--max-time", "120", "--retry", "5", "--retry-delay", "5", "--retry-connrefused"]
+_TRIES, _PAUSE_SECONDS = 5, 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +28,7 @@ class SmokeRequestArgs:
     """What is `asked`, by the names of the containers that ask, must be answered to the key: words of curl's, to which
     `address` (http://…/v1) is known as ADDRESS; `models` are the names that they ask for. `image` is curl's. Another
     `revision` of the server is asked anew, and so is one with another key. `after` are the resources behind which it
-    answers.
+    answers. A service that may have no replica is woken, and asked until it has loaded, at most `wakes_seconds`.
     """
 
     service: str
@@ -39,6 +40,12 @@ class SmokeRequestArgs:
     key: SecretKey
     revision: str
     after: Sequence[pulumi.Resource]
+    wakes_seconds: int | None = None
+
+    @property
+    def patience_seconds(self) -> int:
+        """Until the Job is given up."""
+        return SECONDS + (self.wakes_seconds or 0)
 
 
 def questions(models: Sequence[str]) -> dict[str, list[str]]:
@@ -74,12 +81,15 @@ class SmokeRequest(Component):
                 account="default",
                 steps=[_curl(container, args, words) for container, words in args.asked.items()],
                 automount=False,
+                labels={WAKES_KEY: args.service} if args.wakes_seconds else None,
                 backoff_limit=1,
-                seconds=SECONDS,
+                seconds=args.patience_seconds,
             ),
             self.child(
                 depends_on=list(args.after),
-                custom_timeouts=pulumi.CustomTimeouts(create=f"{SECONDS}s", update=f"{SECONDS}s"),
+                custom_timeouts=pulumi.CustomTimeouts(
+                    create=f"{args.patience_seconds}s", update=f"{args.patience_seconds}s"
+                ),
             ),
         )
         self.register_outputs({"models": list(args.models)})
@@ -98,11 +108,13 @@ def _curl(name: str, args: SmokeRequestArgs, words: Sequence[str]) -> k8s.core.v
     """
     core = k8s.core.v1
     key = core.SecretKeySelectorArgs(name=args.key.name, key=args.key.key)
+    tries = _TRIES + (args.wakes_seconds or 0) // _PAUSE_SECONDS
+    patience = ["--max-time", "120", "--retry", str(tries), "--retry-delay", str(_PAUSE_SECONDS), "--retry-connrefused"]
     header = ["--variable", "%API_KEY", "--expand-header", "Authorization: Bearer {{API_KEY}}"]
     return core.ContainerArgs(
         name=name,
         image=args.image,
-        command=["curl", "--silent", "--show-error", "--fail-with-body", *_PATIENCE, *header, *words],
+        command=["curl", "--silent", "--show-error", "--fail-with-body", *patience, *header, *words],
         env=[
             core.EnvVarArgs(name="ADDRESS", value=args.address),
             core.EnvVarArgs(name="API_KEY", value_from=core.EnvVarSourceArgs(secret_key_ref=key)),

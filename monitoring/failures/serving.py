@@ -133,13 +133,23 @@ SERVING = Subject(
             title="No replica of a model service is ready",
             signal="Ready replicas of its Deployment (kube-state-metrics)",
             expression="gpucluster:serving:replicas_ready == 0 and on (namespace, service)"
-            " gpucluster:serving:replicas_most > 0",
+            " gpucluster:serving:replicas_most > 0 unless on (namespace, service)"
+            " (min_over_time(gpucluster:serving:replicas_wanted[${waking}m]) == 0 and on (namespace, service)"
+            " gpucluster:serving:goes_to_zero)",
+            limits={
+                "waking": Threshold(
+                    15,
+                    "minutes that a service with scaleToZero may load",
+                    "planner/serving/startup.py: the startup probe waits 10 minutes or twice what the weights take",
+                )
+            },
             span="5m",
             severity="critical",
             domains=("user", "system", "hardware"),
             owner="service",
             summary="No replica of {{ $labels.service }} has been ready for 5 minutes.",
-            meaning="Every request to it fails. No service is meant to scale to zero: the minimum is one replica.",
+            meaning="Every request to it fails. A service with scaleToZero that nobody asks is left out, and so is one"
+            " that has been waking for less than 15 minutes.",
             causes=(
                 "weights that are missing, or do not fit into GPU memory",
                 "no GPU left in its pool",
@@ -157,6 +167,38 @@ SERVING = Subject(
             link="https://docs.vllm.ai/en/latest/usage/troubleshooting.html",
             guards=("V12",),
             symptom=True,
+        ),
+        Failure(
+            id="scaler-errors",
+            alert="ScalerErrors",
+            title="KEDA cannot read what a service scales by",
+            signal="Errors of the triggers of a ScaledObject (KEDA)",
+            expression="gpucluster:serving:scaler_errors_per_second > 0",
+            span="10m",
+            severity="critical",
+            domains=("system",),
+            owner="platform",
+            summary="KEDA has failed for 10 minutes to read what {{ $labels.service }} scales by.",
+            meaning="Replicas stay as they are. Without any nobody wakes the service: every request to it gets 503.",
+            causes=(
+                "Prometheus is down, or does not answer KEDA",
+                "Prometheus reads no metrics of the gateway, or of the service's pods",
+                "a metric was renamed in a new Traefik or vLLM",
+            ),
+            actions=(
+                Action(
+                    "Read which trigger fails, and with what words",
+                    "kubectl logs -n keda deploy/keda-operator --tail=100",
+                ),
+                Action(
+                    "Wake the service by hand until it is mended",
+                    "kubectl annotate scaledobject -n inference SERVICE autoscaling.keda.sh/force-activation=true",
+                ),
+                Action("Are the gateway and the service scraped?", query='up{namespace=~"gateway|inference"}'),
+            ),
+            over="No trigger has failed for 5 minutes. Take the annotation away again (append `-` to its name).",
+            link="https://keda.sh/docs/2.20/troubleshooting/",
+            guards=("X12", "V12"),
         ),
         Failure(
             id="autoscaler-blind",

@@ -97,3 +97,10 @@ def expected(limits: Limits) -> Iterator[Recording]:
             (),
             constant={"namespace": "inference", "service": service.name},
         )
+        if service.to_zero:
+            yield Recording(
+                "gpucluster:serving:goes_to_zero",
+                "vector(1)",
+                (),
+                constant={"namespace": "inference", "service": service.name},
+            )

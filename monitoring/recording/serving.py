@@ -41,10 +41,23 @@ SERVING = Group(
         _of_service("requests_per_second", f"sum by ({_BY}) (rate(http_requests_total{{{_SERVED}}}[5m]))"),
         _error_ratio("5m"),
         _error_ratio("1h"),
+        *(
+            _of_service(
+                what,
+                f'max by (namespace, service) (label_replace({metric}{{namespace="inference"}}'
+                ', "service", "$1", "deployment", "(.+)"))',
+            )
+            for what, metric in (
+                ("replicas_ready", "kube_deployment_status_replicas_ready"),
+                ("replicas_wanted", "kube_deployment_spec_replicas"),
+            )
+        ),
+        # Prometheus calls KEDA's own label of the namespace so, beside that of the pod that it reads.
         _of_service(
-            "replicas_ready",
-            'max by (namespace, service) (label_replace(kube_deployment_status_replicas_ready{namespace="inference"},'
-            ' "service", "$1", "deployment", "(.+)"))',
+            "scaler_errors_per_second",
+            "max by (namespace, service) (label_replace(label_replace(sum by (exported_namespace, scaledObject)"
+            ' (rate(keda_scaler_detail_errors_total{type="scaledobject"}[5m])), "namespace", "$1",'
+            ' "exported_namespace", "(.+)"), "service", "$1", "scaledObject", "(.+)"))',
         ),
     ),
 )

@@ -210,6 +210,9 @@ def service_facts(
     )
     yield "start", f"weights in {quantity(round(service.load_seconds, 1))} s, probe waits {service.startup_seconds:,} s"
     stream = f"a stream of full length takes {service.longest_stream_seconds:,} s or more"
+    if service.scaling and service.scaling.idle_seconds and service.wake_seconds is not None:
+        idle = f"no replica after {service.scaling.idle_seconds // 60} min without a request"
+        yield "zero", f"{idle}; 503 for about {service.wake_seconds:,} s after the next"
     yield "stop", f"streams have {service.drain_seconds:,} s; {stream}"
     yield from _open_to(service.name, gateway)
     if service.adapters:

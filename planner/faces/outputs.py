@@ -90,6 +90,7 @@ def _service(service: ServicePlan, gateway: GatewayPlan | None) -> dict[str, Any
         "gpusPerReplica": service.pod.gpus,
         "weightsGb": round(service.weights_gb, 1),
         "kvCacheTokens": service.kv_cache_tokens,
+        **({"wakeSeconds": service.wake_seconds} if service.to_zero else {}),
         **({"hostname": route.hostname, "requestsPerMinute": route.requests_per_minute} if route else {}),
     }
 

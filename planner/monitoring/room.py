@@ -65,6 +65,10 @@ _SERVICES = (
 GATEWAY_REQUEST = (500, 256)
 """Millicores and MiB of a pod of the gateway, which keeps TLS and streams open and buffers nothing."""
 CERTIFICATES = _Pods("cert-manager, its webhook and injector", 30, 192)
+KEDA_REQUEST = (100, 256)
+"""Millicores and MiB of KEDA's operator, and of its metrics server: its chart's for processors, and room for the caches
+of one namespace (assumed)."""
+_KEDA = _Pods("KEDA and its metrics server", *KEDA_REQUEST, 2)
 _PEOPLE = _Pods("what asks people who they are", *PEOPLE_REQUEST)
 _KATIB = (_Pods("Katib", 200, 384), _Pods("the trials' database", 250, 1024))
 _SEARCH = _Pods("an experiment's algorithm", 200, 512)
@@ -90,6 +94,8 @@ def optional(settings: Settings, pools: Sequence[PoolPlan], gateway: GatewayPlan
         found.append(_Pods("gateway", *GATEWAY_REQUEST, gateway.most_replicas))
     if gateway or training.experiments:
         found.append(CERTIFICATES)
+    if any(each.scale_to_zero for each in settings.serving.services):
+        found.append(_KEDA)
     if gateway and gateway.people:
         found.append(_PEOPLE._replace(replicas=gateway.most_replicas))
     if training.experiments:

@@ -26,6 +26,7 @@ from planner.rules import (  # noqa: F401 - each registers its rules
     replicas,
     requests,
     reservations,
+    scale_to_zero,
     scaled,
     searches,
     serving,

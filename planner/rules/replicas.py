@@ -32,7 +32,7 @@ def _shared_pools(draft: Draft) -> Iterable[tuple[str, PoolPlan, list[ServicePla
 )
 def autoscaler_unfed(draft: Draft, service: Service) -> Iterable[Observation]:
     """Replicas that are to change have something that counts the requests waiting, or they never change."""
-    if service.min_replicas < service.max_replicas and draft.monitoring is None:
+    if service.scale_to_zero is None and service.min_replicas < service.max_replicas and draft.monitoring is None:
         yield Observation(
             path="maxReplicas",
             sentence=f"nothing in the stack serves the metrics by which {service.name} would scale between "
@@ -51,7 +51,7 @@ def autoscaler_unfed(draft: Draft, service: Service) -> Iterable[Observation]:
 )
 def metric_owner(draft: Draft) -> Iterable[Observation]:
     """An adapter installed beside the stack and the stack's own do not both serve metrics of pods: there is one API."""
-    if draft.monitoring is None or not any(service.scaling for service in draft.services.values()):
+    if not draft.adapted:
         return
     for index, waiver in enumerate(draft.settings.waivers):
         if waiver.rule == _UNFED:

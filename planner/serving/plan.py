@@ -31,6 +31,7 @@ from planner.serving.startup import (
     longest_stream_seconds,
     scale_up_seconds,
     startup_seconds,
+    wake_seconds,
 )
 from planner.workload_types import PodResources, ScalingPlan, ServicePlan, TritonPlan
 from settings.serving import Service, Triton
@@ -102,13 +103,20 @@ def plan_services(
     read_mb_per_s: float,
     beside: Mapping[str, Sequence[Replicas]],
     node_gb_per_s: Mapping[str, float],
+    scrape_s: int,
 ) -> dict[str, ServicePlan]:
     """The services whose pool and model are known, by name. `read_mb_per_s` is the shared file system's whole rate,
-    `beside` what else has GPUs of a pool, `node_gb_per_s` what a node of it has to the file system, by its name.
+    `beside` what else has GPUs of a pool, `node_gb_per_s` what a node of it has to the file system, by its name,
+    `scrape_s` how often Prometheus reads the gateway.
     """
     planned = {
         service.name: _service(
-            service, pool, gpu, model, _reading(pool, gpu, service.tensor_parallel, read_mb_per_s, node_gb_per_s)
+            service,
+            pool,
+            gpu,
+            model,
+            _reading(pool, gpu, service.tensor_parallel, read_mb_per_s, node_gb_per_s),
+            scrape_s,
         )
         for service in services
         if (pool := pools.get(service.pool)) and (gpu := pool.gpu) and (model := models.get(service.model))
@@ -122,12 +130,16 @@ def _scaling(service: Service) -> ScalingPlan:
         kv_cache_percent=service.kv_cache_percent,
         up_seconds=service.scale_up_seconds,
         down_seconds=service.scale_down_seconds,
+        idle_seconds=service.scale_to_zero.idle_minutes * _SECONDS if service.scale_to_zero else None,
     )
+
+
+_SECONDS = 60
 
 
 _AS_SAID = {
     *("name", "pool", "image", "model", "weights", "weights_sha256", "keys", "token_groups"),
-    *("min_replicas", "max_replicas", "max_model_len", "gpu_memory_utilization"),
+    *("max_replicas", "max_model_len", "gpu_memory_utilization"),
     *("max_num_seqs", "max_num_batched_tokens", "prefix_caching", "chunked_prefill"),
 }
 """What the plan of a service has as the stack file says it."""
@@ -160,7 +172,7 @@ def replica_memory(service: Service, pool: PoolPlan, model: Model) -> tuple[Serv
     return memory, room
 
 
-def _service(service: Service, pool: PoolPlan, gpu: Gpu, model: Model, reading: float) -> ServicePlan:
+def _service(service: Service, pool: PoolPlan, gpu: Gpu, model: Model, reading: float, scrape_s: int) -> ServicePlan:
     """A replica takes its share of the node: `tensor_parallel` of its GPUs or slices, and as much of the rest."""
     devices = service.tensor_parallel
     memory, room = replica_memory(service, pool, model)
@@ -170,9 +182,11 @@ def _service(service: Service, pool: PoolPlan, gpu: Gpu, model: Model, reading: 
     drain = drain_seconds(longest) if service.drain_seconds is None else service.drain_seconds
     read = read_bytes(model, service.quantization)
     load = load_seconds(read, reading)
+    least = 0 if service.scale_to_zero else service.min_replicas
     return ServicePlan(
         **service.model_dump(include=_AS_SAID),
-        scaling=_scaling(service) if service.min_replicas < service.max_replicas else None,
+        min_replicas=least,
+        scaling=_scaling(service) if least < service.max_replicas else None,
         spread=service.placement == "spread",
         spare_replica=False,
         quantization="fp8" if service.quantization == "fp8" else None,
@@ -186,7 +200,7 @@ def _service(service: Service, pool: PoolPlan, gpu: Gpu, model: Model, reading: 
         ),
         max_loras=room.adapters,
         max_lora_rank=room.rank,
-        gpus=service.min_replicas * devices,
+        gpus=least * devices,
         gpu_product=pool.gpu_product or "",
         weights_gb=round(memory.weights_gb, 1),
         overhead_gb=round(memory.overhead_gb, 1),
@@ -199,6 +213,7 @@ def _service(service: Service, pool: PoolPlan, gpu: Gpu, model: Model, reading: 
         startup_seconds=startup_seconds(load),
         copy_seconds=copy_seconds(service.weights, read, startup_seconds(load)),
         scale_up_seconds=round(scale_up_seconds(load)),
+        wake_seconds=wake_seconds(scrape_s, scale_up_seconds(load)) if service.scale_to_zero else None,
         request_tokens_per_s=round(rate),
         longest_stream_seconds=longest,
         drain_seconds=drain,

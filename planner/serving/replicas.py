@@ -39,8 +39,8 @@ def _room(service: ServicePlan, services: Mapping[str, ServicePlan], pool: PoolP
     if any(each.gpus > pool.devices_per_node for each in (service.most, *others)):
         return service.max_replicas
     found = room_for(pool.count, pool.devices_per_node, service.most, others)
-    # Where not even the fewest fit there is a finding about those.
-    return max(found, service.min_replicas)
+    # Where not even the fewest fit, or the first of a service that has none, there is a finding about those.
+    return max(found, service.min_replicas, 1)
 
 
 def _has_spare(service: ServicePlan, pool: PoolPlan, taken: int) -> bool:

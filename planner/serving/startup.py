@@ -88,6 +88,17 @@ def scale_up_seconds(load_s: float) -> float:
     return _IMAGE_GB / _PULL_GB_PER_S + load_s
 
 
+ASK_SECONDS = 15
+"""How often KEDA asks what its autoscaling depends on (ScaledObject, pollingInterval)."""
+
+
+def wake_seconds(scrape_s: int, scale_up_s: float) -> int:
+    """Seconds from the first request to a service without replicas to its first answer: until Prometheus has read the
+    gateway's count, KEDA has asked Prometheus, and a replica has come up on a node that is there.
+    """
+    return ceil(scrape_s + ASK_SECONDS + scale_up_s)
+
+
 def copy_seconds(weights: str, weights_bytes: float, from_store_s: int) -> int:
     """Budget of the Job that brings a model to the file system: `from_store_s` from an object store; from a hub twice
     what it takes at 0.1 GB/s. Until the Job has a node comes on top, and for objects twice what it takes to compare

@@ -14,7 +14,7 @@ import ssl
 import threading
 from collections.abc import Mapping, Sequence
 from http.server import BaseHTTPRequestHandler
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
 from rehearsal import places
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 PROBES = ("/livez", "/readyz", "/healthz")
 _PORT, _RESOLUTION = "10250", "60s"
-_AUTHENTICATION = ("v1", "ConfigMap", "extension-apiserver-authentication", "kube-system")
+AUTHENTICATION = ("v1", "ConfigMap", "extension-apiserver-authentication", "kube-system")
 _REVIEW: dict[str, Any] = {
     "apiVersion": "authorization.k8s.io/v1",
     "kind": "SelfSubjectAccessReview",
@@ -46,7 +46,7 @@ def run(launch: Launch) -> Program:
         return failed(launch, f"error creating self-signed certificates: mkdir {directory}: read-only file system")
     kube = client(launch)
     try:
-        believed = kube.get(*_AUTHENTICATION)
+        believed = kube.get(*AUTHENTICATION)
     except (ApiError, Unreachable) as error:
         return failed(launch, f"unable to load configmap based request-header-client-ca-file: {error}")
     return MetricsServer(launch, kube, (believed or {}).get("data") or {})
@@ -58,6 +58,13 @@ def flag(argv: Sequence[str], name: str, default: str) -> str:
     return found[-1] if found else default
 
 
+class Answers(Protocol):
+    """What an extension API has at a path."""
+
+    def answer(self, path: str, query: Mapping[str, str]) -> Any:
+        """The object there. Raises ApiError."""
+
+
 class MetricsServer(Local):
     """A server on loopback that answers whom `believed` names: the data of `extension-apiserver-authentication`."""
 
@@ -67,7 +74,7 @@ class MetricsServer(Local):
         self._ready = False
         usage = Usage(kube, flag(launch.argv, "--metric-resolution", _RESOLUTION))
         names = json.loads(believed.get("requestheader-allowed-names") or "[]")
-        self._server = TlsServer((places.LOOPBACK, 0), _handler(usage, names), _tls(launch, believed))
+        self._server = TlsServer((places.LOOPBACK, 0), handler(usage, names), _tls(launch, believed))
         threading.Thread(target=self._server.serve_forever, name=f"metrics-{launch.pod_name}", daemon=True).start()
         launch.world.backends.add(launch.namespace, launch.pod_name, self._port, self._server.server_address[1])
 
@@ -123,7 +130,7 @@ def _tls(launch: Launch, believed: Mapping[str, str]) -> ssl.SSLContext:
     return tls
 
 
-def _handler(usage: Usage, believed: Sequence[str]) -> type[BaseHTTPRequestHandler]:
+def handler(usage: Answers, believed: Sequence[str]) -> type[BaseHTTPRequestHandler]:
     """What answers a request, if the client's certificate is of one of the names `believed` (all, if there are none).
 
     A verified certificate is one of the front proxy's authority, the only one that `_tls` knows.

@@ -43,6 +43,8 @@ from rehearsal.images import (
 )
 from rehearsal.images.katib import collector
 from rehearsal.images.katib import programs as katib
+from rehearsal.images.keda import operator as keda
+from rehearsal.images.keda import server as keda_server
 from rehearsal.images.kyverno import clearing
 from rehearsal.images.kyverno import controller as kyverno
 from rehearsal.images.oidc import proxy as oidc
@@ -109,6 +111,8 @@ TABLE: tuple[Row, ...] = (
     Row(r".*/alertmanager", prometheus.alertmanager, container="alertmanager"),
     Row(r".*/prometheus-adapter", prometheus.adapter),
     Row(r".*/kube-state-metrics", prometheus.kube_state_metrics),
+    Row(r".*/kedacore/keda", keda.Operator, container="keda-operator"),
+    Row(r".*/kedacore/keda-metrics-apiserver", keda_server.run),
     Row(r"(.*/)?traefik", gateway.traefik),
     Row(r".*/cert-manager-(controller|cainjector|webhook)", gateway.cert_manager),
     Row(r".*/cert-manager-startupapicheck", gateway.api_check),

@@ -40,6 +40,7 @@ from components.serving.arguments import compiled_path
 from components.serving.autoscaler import supporting
 from components.serving.door import beside
 from components.serving.entry import Entry
+from components.serving.keda import keda_values
 from components.serving.keys import templates
 from components.serving.smoke import questions
 from components.training import copier
@@ -169,6 +170,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "kubelet": lambda: read(kubelet.patch(KUBELET)),
     "karpenter": lambda: karpenter_values("maker", "events", "prod-1", cpu_millicores=350, memory_mib=700),
     "kyverno": lambda: kyverno_values("reader", ["one", "two"], replicas=3, cpu_millicores=170, memory_mib=390),
+    "keda": lambda: keda_values("models", cpu_millicores=70, memory_mib=190),
     "label-of-any-words": lambda: label_value(f"-S/N {'x' * 60}"),
     "local-volumes": lambda: provisioner_values("/mnt/fast", {"pool": "fast"}),
     "lustre-over-efa": lambda: lustre_script(8).replace(OWN_SCRIPT, "[its script]\n"),
@@ -201,6 +203,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "smoke-questions": lambda: questions([f"{'m' * 51}-b"]),
     "tolerations-of-all-pools": lambda: tolerations_of_all_pools([Taint(key="own", value="x", effect="NoExecute")]),
     "traefik": lambda: traefik_values(TRAEFIK),
+    "traefik-that-tells-routes-apart": lambda: traefik_values(replace(TRAEFIK, counts_routes=True))["metrics"],
     "traefik-under-load": lambda: traefik_values(replace(TRAEFIK, scaling=supporting(3, 9)))["autoscaling"],
     "volcano": lambda: volcano_values("1.2.3"),
     "volcano-near": lambda: volcano_values("1.2.3", near=True),

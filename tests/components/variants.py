@@ -61,6 +61,7 @@ from components.serving.placement import Placement
 from components.serving.smoke import SmokeRequest
 from components.serving.tokens import SecretKey
 from components.serving.triton import TritonServer
+from components.serving.zero import Zero
 from components.storage.aws_cli import AwsCli
 from components.storage.claims import ClaimSpec
 from components.storage.lustre_claims import LustreClaims, LustreClaimsArgs
@@ -562,6 +563,25 @@ VARIANTS: Mapping[str, Make] = {
             )
         ),
     ),
+    "service-that-goes-to-zero": of(
+        InferenceService,
+        lambda: service_args(
+            replicas=Zero(
+                most=3,
+                waiting=7,
+                cache_percent=75,
+                up_seconds=110,
+                down_seconds=310,
+                idle_seconds=1500,
+                ask_seconds=20,
+                prometheus="http://there:9091",
+                router="llama-0-[0-9a-f]+",
+                scrape_seconds=45,
+                ready=done("looks-after"),
+            )
+        ),
+    ),
+    "smoke-that-wakes": of(SmokeRequest, lambda: smoke_args(wakes_seconds=700)),
     "smoke-with-adapters": of(
         SmokeRequest,
         lambda: smoke_args(

@@ -39,6 +39,7 @@ ELSEWHERE = {
     "HyperNode": "topology.volcano.sh_hypernodes.yaml",
     "MPIJob": "kubeflow.org_mpijobs.mpi-operator-v2beta1.yaml",
     "ExternalSecret": "external-secrets.io_externalsecrets.yaml",
+    "ScaledObject": "keda.sh_scaledobjects.yaml",
     "SecretStore": "external-secrets.io_secretstores.yaml",
     "EC2NodeClass": "karpenter.k8s.aws_ec2nodeclasses.yaml",
     "ENIConfig": "crd.k8s.amazonaws.com_eniconfigs.yaml",

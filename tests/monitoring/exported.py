@@ -168,6 +168,12 @@ EXPORTERS = (
         ),
     ),
     Exporter(
+        "keda",
+        "2.20.2",
+        "kedacore/keda v2.20.2 pkg/metricscollector/prommetrics.go",
+        _all(COUNTER, "keda_scaler_detail_errors_total"),
+    ),
+    Exporter(
         "ceph",
         "20.2",
         "Ceph documentation, monitoring: manager module prometheus",

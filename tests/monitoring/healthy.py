@@ -18,7 +18,7 @@ LIMITS = Limits(
     pools=(PoolLimits(name="train", gpus_per_node=2), PoolLimits(name="serve", gpus_per_node=1)),
     machines=(MachineLimits(pool="train", power_supplies=2, inlet_c=30), MachineLimits(pool="serve", power_supplies=1)),
     runs=(RunLimits(name="pretrain", pool="train", nodes=2, tokens_per_s=20_000, mfu=0.4, checkpoint_s=900),),
-    services=(ServiceLimits(name="llama", most=2),),
+    services=(ServiceLimits(name="llama", most=2), ServiceLimits(name="draft", most=1, to_zero=True)),
 )
 NODES = {"gpu-a": ("train", 2), "gpu-b": ("train", 2), "gpu-c": ("serve", 1)}
 PODS = {
@@ -47,7 +47,7 @@ _READINGS = {
 }
 
 
-def series(metric: str, **labels: str) -> str:
+def series(metric: str, /, **labels: str) -> str:
     """A series as promtool writes it, labels in order of their names."""
     inside = ",".join(f'{name}="{value}"' for name, value in sorted(labels.items()))
     return f"{metric}{{{inside}}}"
@@ -114,6 +114,13 @@ def in_cluster(metric: str, **more: str) -> str:
 def served(metric: str, **more: str) -> str:
     """A series of vLLM."""
     return series(metric, **{"namespace": "inference", "service": "llama", "pod": "llama-0", "job": "llama", **more})
+
+
+def scaler_errors() -> str:
+    """Of the trigger of a service that goes to zero, as KEDA counts them."""
+    trigger = {"scaler": "prometheusScaler", "triggerIndex": "0", "metric": "s0-prometheus", "type": "scaledobject"}
+    of = {"exported_namespace": "inference", "scaledObject": "draft", "namespace": "keda", "job": "keda-operator"}
+    return series("keda_scaler_detail_errors_total", **of, **trigger)
 
 
 def condition(node: str, kind: str, status: str) -> str:
@@ -211,6 +218,7 @@ def _workloads() -> Iterator[tuple[str, str]]:
     yield in_cluster("kube_deployment_status_replicas_ready", **deployment), still(1)
     scaler = {"namespace": "inference", "horizontalpodautoscaler": "llama"}
     yield in_cluster("kube_horizontalpodautoscaler_status_current_replicas", **scaler), still(1)
+    yield scaler_errors(), still(4)
     for status in ("true", "false", "unknown"):
         yield (
             in_cluster(

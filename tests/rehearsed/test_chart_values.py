@@ -12,6 +12,7 @@ from components.monitoring.adapter import adapter_values
 from components.platform.external_secrets import external_secrets_values
 from components.platform.gpu_operator import gpu_operator_values
 from components.platform.metrics_server import metrics_server_values
+from components.serving.keda import keda_values
 from rehearsal import toolchain
 from rehearsal.charts import played
 from rehearsal.charts.chart import Order
@@ -206,3 +207,45 @@ def test_by_default_the_chart_adds_to_kubernetes_own_roles() -> None:
     view = made["ClusterRole", "external-secrets-view"]["metadata"]["labels"]
     assert view["rbac.authorization.k8s.io/aggregate-to-view"] == "true"
     assert ("Deployment", "external-secrets-webhook") in made
+
+
+def test_keda_looks_after_one_namespace_and_its_certificates_are_cert_managers() -> None:
+    made = render(versions.KEDA, keda_values("models", cpu_millicores=7, memory_mib=70))
+    assert [name for kind, name in made if kind == "Deployment"] == ["keda-operator", "keda-operator-metrics-apiserver"]
+    assert not [kind for kind, _ in made if kind == "ValidatingWebhookConfiguration"]
+    assert ("ClusterRoleBinding", "keda-operator") not in made
+    rights = {
+        (kind, name): [
+            (group, resource) for rule in each["rules"] for group in rule["apiGroups"] for resource in rule["resources"]
+        ]
+        for (kind, name), each in made.items()
+        if kind in ("ClusterRole", "Role")
+    }
+    assert ("", "secrets") not in rights["ClusterRole", "keda-operator"]
+    assert "*" not in {group for group, _ in rights["ClusterRole", "keda-operator"]}
+    groups = {group for group, _ in rights["ClusterRole", "keda-operator-minimal-cluster-role"]}
+    assert groups == {"keda.sh", "eventing.keda.sh"}
+    own = [rule for rule in made["Role", "keda-operator-certs"]["rules"] if rule["resources"] == ["secrets"]]
+    assert {verb for rule in own for verb in rule["verbs"]} == {"get", "list", "watch"}
+    service = made["APIService", "v1beta1.external.metrics.k8s.io"]["metadata"]
+    assert service["annotations"] == {"cert-manager.io/inject-ca-from": "there/keda-operator-tls-certificates"}
+    signed = made["Certificate", "keda-operator-tls-certificates"]["spec"]
+    assert "keda-operator-metrics-apiserver.there.svc" in signed["dnsNames"]
+    for name in ("keda-operator", "keda-operator-metrics-apiserver"):
+        (volume,) = pod(made["Deployment", name])["volumes"]
+        assert volume["secret"]["secretName"] == signed["secretName"]
+        (container,) = pod(made["Deployment", name])["containers"]
+        assert {"name": "WATCH_NAMESPACE", "value": "models"} in container["env"]
+        assert container["resources"]["requests"] == {"cpu": "7m", "memory": "70Mi"}
+        assert container["imagePullPolicy"] == "IfNotPresent"
+
+
+def test_keda_is_scraped_at_the_port_that_it_tells_its_numbers_at() -> None:
+    made = render(versions.KEDA, keda_values("models", cpu_millicores=7, memory_mib=70))
+    monitor, service = made["ServiceMonitor", "keda-operator"]["spec"], made["Service", "keda-operator"]
+    assert monitor["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+    (endpoint,) = monitor["endpoints"]
+    (port,) = (each for each in service["spec"]["ports"] if each["name"] == endpoint["port"])
+    (container,) = pod(made["Deployment", "keda-operator"])["containers"]
+    assert f"--metrics-bind-address=:{port['targetPort']}" in container["args"]
+    assert "--enable-prometheus-metrics=true" in container["args"]

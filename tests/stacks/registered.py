@@ -201,12 +201,36 @@ def _adapter_copy(graph: Recorded, service: str, index: str) -> int:
 
 
 def _scaler(graph: Recorded, service: str) -> dict[str, Any]:
-    """The autoscaler; where there is none, the Deployment's own number is its least and its most."""
+    """The autoscaler, or KEDA's object written as one; without either the Deployment's own number is least and most."""
+    if f"service-{service}-scaled-object" in {each.name for each in graph.of_type("ScaledObject")}:
+        return _as_autoscaler(graph.one(f"service-{service}-scaled-object").inputs["spec"])
     if f"service-{service}-autoscaler" not in {each.name for each in graph.of_type("HorizontalPodAutoscaler")}:
         replicas = graph.one(f"service-{service}-deployment").inputs["spec"]["replicas"]
         return {"minReplicas": replicas, "maxReplicas": replicas}
     spec: dict[str, Any] = graph.one(f"service-{service}-autoscaler").inputs["spec"]
     return spec
+
+
+def _as_autoscaler(spec: dict[str, Any]) -> dict[str, Any]:
+    by_name = {each["name"]: each["metadata"] for each in spec["triggers"]}
+    asked = {"vllm_num_requests_waiting": "waiting", "vllm_kv_cache_usage_perc": "cache"}
+    quantities = {metric: float(by_name[name]["threshold"]) for metric, name in asked.items()}
+    written = {metric: f"{each:g}" if each >= 1 else f"{1000 * each:g}m" for metric, each in quantities.items()}
+    return {
+        "minReplicas": spec["minReplicaCount"],
+        "maxReplicas": spec["maxReplicaCount"],
+        "behavior": spec["advanced"]["horizontalPodAutoscalerConfig"]["behavior"],
+        "metrics": [
+            {"pods": {"metric": {"name": metric}, "target": {"averageValue": each}}} for metric, each in written.items()
+        ],
+    }
+
+
+_ENTRY = "values.ports.websecure.transport.lifeCycle"
+
+
+def _whole_seconds(text: str) -> int:
+    return int(text.removesuffix("s"))
 
 
 def _target(graph: Recorded, service: str, metric: str) -> str:
@@ -366,7 +390,9 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
         for each in graph.of_type("VpcEndpoint")
         if each.inputs["vpcEndpointType"] == "Interface"
     ),
-    "certificates": lambda graph: any(each.name == "cert-manager" for each in graph.of_type("Release")),
+    "adapted": lambda graph: any(each.name == "metrics-adapter-release" for each in graph.of_type("Release")),
+    "toZero": lambda graph: any(each.name == "keda-release" for each in graph.of_type("Release")),
+    "certificates": lambda graph: any(each.name == "cert-manager-release" for each in graph.of_type("Release")),
     "vpc.leadsOut": lambda graph: bool(graph.of_type("NatGateway")),
     "vpc.flowLogs.days": at("flow-logs-group", "retentionInDays"),
     "keeper.hourlyUsd": lambda graph: round(keeper_task(graph)["hourly_usd"], 2),
@@ -459,6 +485,18 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
     ),
     "runs.*.saving.lastS": lambda graph, run: gang(graph, run)["terminationGracePeriodSeconds"] - 30,
     "runs.*.saving.withinS": lambda graph, run: int(told(graph, run)["CHECKPOINT_WITHIN_SECONDS"]),
+    "gateway.drainSeconds": at("traefik-release", f"{_ENTRY}.graceTimeOut", _whole_seconds),
+    "gateway.leaveSeconds": at("traefik-release", f"{_ENTRY}.requestAcceptGraceTimeout", _whole_seconds),
+    "gateway.replicas": at("traefik-release", "values.deployment.replicas"),
+    "gateway.routes.*.podBurst": lambda graph, index: graph.of_type("Middleware")[int(index)].inputs["spec"][
+        "rateLimit"
+    ]["burst"],
+    "gateway.routes.*.podRequestsPerMinute": lambda graph, index: graph.of_type("Middleware")[int(index)].inputs[
+        "spec"
+    ]["rateLimit"]["average"],
+    "gateway.signedAtOnce": lambda graph: iter(
+        bool(each.inputs["metadata"].get("annotations")) for each in graph.of_type("HTTPRoute")
+    ),
     "services.*.adapters.*.copySeconds": _adapter_copy,
     "services.*.chunkedPrefill": lambda graph, service: _on(graph, service, "chunked-prefill"),
     "services.*.copySeconds": lambda graph, service: int(
@@ -483,6 +521,7 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
     ),
     "services.*.prefixCaching": lambda graph, service: _on(graph, service, "prefix-caching"),
     "services.*.scaling.downSeconds": lambda graph, service: _pace(graph, service, "scaleDown"),
+    "services.*.scaling.idleSeconds": at("service-{0}-scaled-object", "spec.cooldownPeriod"),
     "services.*.scaling.kvCachePercent": lambda graph, service: (
         int(_target(graph, service, "vllm_kv_cache_usage_perc").removesuffix("m")) / 10
     ),
@@ -531,6 +570,9 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
     ),
     "services.*.spareReplica": at("service-{0}-deployment", "spec.strategy.rollingUpdate.maxSurge", bool),
     "services.*.startupSeconds": _startup,
+    "services.*.toZero": lambda graph, service: any(
+        each.name == f"service-{service}-scaled-object" for each in graph.of_type("ScaledObject")
+    ),
     "totals.efaInterfaces": lambda graph: sum(
         _efa(graph, pool) * _scaling(graph, pool)["maxSize"] for pool in _pools(graph)
     ),
@@ -601,6 +643,9 @@ ONLY_PLANNED: Mapping[str, str] = {
     "runs.*.launch.fileSystemSteps": "for frameworks that count steps (test_launch)",
     "runs.*.launch.saveSteps": "for frameworks that count steps (test_launch)",
     "runs.*.training": "degrees and batch are in the words of each framework (test_launch); a script has its own",
+    "gateway.internet": "the platform's annotations say so (tests/stacks/test_gateway.py)",
+    "gateway.mostReplicas": "an autoscaler's, where there is one (tests/stacks/test_gateway.py)",
+    "gateway.routes.*.requestsPerMinute": "each pod of the gateway has its part",
     "services.*.adapters.*.rank": "the room for adapters follows from it",
     "services.*.fullSequences": "what to expect of the cache that vLLM makes of the memory it is given",
     "services.*.kvBytesPerToken": "what to expect of the cache that vLLM makes of the memory it is given",
@@ -612,6 +657,7 @@ ONLY_PLANNED: Mapping[str, str] = {
     "services.*.overheadGb": "what to expect of vLLM's memory",
     "services.*.requestTokensPerS": "what to expect of a request",
     "services.*.scaleUpSeconds": "what to expect of a further replica",
+    "services.*.wakeSeconds": "what to expect of a service that has no replica",
     "services.*.weightsGb": "what to expect of vLLM's memory",
     "sharing": "what is left of pools, for people",
     "storage": "what to expect of the file system that is ordered",

@@ -148,7 +148,18 @@ def _gated() -> dict[str, Any]:
     return config
 
 
-CHANGED = {"everything": _everything, "gated": _gated}
+def _to_zero() -> dict[str, Any]:
+    """The dev stack with a public service that has no replica while nobody asks."""
+    config = deepcopy(stack_config("dev"))
+    serving = config["gpucluster:serving"]
+    serving["gateway"] = {"domain": "llm.example.com", "issuer": {"kind": "private-ca"}, "callers": ["10.0.0.0/8"]}
+    serving["services"][0].pop("minReplicas", None)
+    more = {"maxReplicas": 2, "waitingPerReplica": 7, "kvCachePercent": 71, "scaleToZero": {"idleMinutes": 33}}
+    serving["services"][0] |= {"public": True, **more}
+    return config
+
+
+CHANGED = {"everything": _everything, "gated": _gated, "to-zero": _to_zero}
 
 
 @cache

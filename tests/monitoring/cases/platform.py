@@ -1,7 +1,7 @@
 """Model services, and what everything stands on."""
 
 from tests.monitoring.cases.case import Case
-from tests.monitoring.healthy import dcgm, gone, in_cluster, rising, series, served, still, turns
+from tests.monitoring.healthy import dcgm, gone, in_cluster, rising, scaler_errors, series, served, still, turns
 
 _LLAMA = {"namespace": "inference", "service": "llama"}
 _HPA = {"namespace": "inference", "horizontalpodautoscaler": "llama"}
@@ -45,10 +45,21 @@ PLATFORM: dict[str, Case] = {
             in_cluster("kube_deployment_status_replicas_ready", namespace="inference", deployment="llama"): turns(1, 0)
         },
         silent={
-            in_cluster("kube_deployment_status_replicas_ready", namespace="inference", deployment="other"): still(0)
+            in_cluster("kube_deployment_status_replicas_ready", namespace="inference", deployment="other"): still(0),
+            in_cluster("kube_deployment_status_replicas_ready", namespace="inference", deployment="draft"): still(0),
+            in_cluster("kube_deployment_spec_replicas", namespace="inference", deployment="draft"): turns(
+                0, 1, minute=10
+            ),
         },
         labels=(_LLAMA,),
         summary="No replica of llama has been ready for 5 minutes.",
+    ),
+    "scaler-errors": Case(
+        firing={scaler_errors(): rising(1)},
+        silent={scaler_errors(): turns(0, 1)},
+        labels=({"namespace": "inference", "service": "draft"},),
+        summary="KEDA has failed for 10 minutes to read what draft scales by.",
+        minute=25,
     ),
     "autoscaler-blind": Case(
         firing={

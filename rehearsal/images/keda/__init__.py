@@ -1,0 +1,1 @@
+"""KEDA's programs, played from their source."""
