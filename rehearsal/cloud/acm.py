@@ -124,6 +124,27 @@ def modify_listener(
     return original(self, arn, port, None, policy, shown, actions)
 
 
+@AMENDMENTS.around(ELBv2Backend, "create_target_group")
+def create_target_group(original: Any, self: Any, name: str, **kwargs: Any) -> Any:
+    """One of this name with the same settings is the answer (Elastic Load Balancing API reference, CreateTargetGroup:
+    the operation is idempotent); a controller asks again after a listener was refused.
+    """
+    for each in self.target_groups.values():
+        wanted = (name, kwargs.get("protocol"), str(kwargs.get("port")), kwargs.get("vpc_id"))
+        if (each.name, each.protocol, str(each.port), each.vpc_id) == wanted:
+            return each
+    return original(self, name, **kwargs)
+
+
+@AMENDMENTS.around(ELBv2Backend, "describe_target_groups")
+def describe_target_groups(original: Any, self: Any, load_balancer_arn: str | None, *args: Any) -> Any:
+    """A load balancer that is there and has none has none: TargetGroupNotFound is for groups that were named."""
+    if load_balancer_arn in self.load_balancers:
+        every = self.target_groups.values()
+        return [each for each in every if load_balancer_arn in each.load_balancer_arns]
+    return original(self, load_balancer_arn, *args)
+
+
 def _check_shown(self: Any, arn: str | None) -> None:
     if not arn or ":acm:" not in arn:
         return
