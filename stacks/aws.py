@@ -15,6 +15,7 @@ from planner.faces.outputs import aws_numbers
 from planner.stack import AwsDeployment
 from planner.types import AwsPlan
 from stacks.aws_cache import image_cache
+from stacks.aws_front import CertificateManager
 from stacks.aws_ground import Ground, ask_account, cluster_name, ground, key
 from stacks.aws_home import home
 from stacks.aws_images import ecr_images
@@ -138,6 +139,7 @@ def deploy_aws(plan: AwsPlan) -> Platform:
         entry=_entry(plan, base),
         watching=watching(plan, base, cluster.name, file_system, services.installed["coredns"]),
         connections=connections(plan.deployment.vpc_cidr, services=bool(plan.vpc.reached_inside)),
+        front=CertificateManager(account_id=base.account.id),
         zones=HostedZones(cluster_name=cluster.name, partition=base.account.partition),
         vault=SecretsManager(
             cluster_name=cluster.name,

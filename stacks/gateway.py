@@ -1,6 +1,6 @@
 """The plan's gateway, on any platform: certificates, the gateway, and a route for each service."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pulumi
 
@@ -16,6 +16,7 @@ from components.platform.charts import Chart, ChartArgs
 from components.platform.crds import Crds, CrdsArgs
 from components.serving.arguments import PORT
 from components.serving.autoscaler import supporting
+from components.serving.entry import Entry
 from planner.monitoring.room import GATEWAY_REQUEST
 from planner.serving.gateway import AcmePlan, GatewayPlan, RoutePlan
 from planner.types import Plan
@@ -71,6 +72,24 @@ def _acme(wanted: AcmePlan, platform: Platform) -> Acme:
     return Acme(server=wanted.server, email=wanted.email, gateway=GATEWAY, records=records)
 
 
+def entry_of(wanted: GatewayPlan, platform: Platform, inside: pulumi.ResourceOptions) -> Entry:
+    """What the platform publishes the gateway by; with its certificate, where callers are shown that one. Raises
+    RunError where its load balancers have none.
+    """
+    front = wanted.front
+    if front is None:
+        return platform.entry
+    if platform.front is None:
+        raise pulumi.RunError(
+            "gpucluster:serving.gateway.issuer.kind: this platform's load balancer has no certificates of its own; "
+            "take acme or private-ca"
+        )
+    shown = platform.front.ending_tls(
+        "front", hostnames=wanted.hostnames, zone=front.zone, certificate=front.certificate, opts=inside
+    )
+    return replace(platform.entry, annotations={**platform.entry.annotations, **shown})
+
+
 def _traefik(
     wanted: GatewayPlan,
     supply: Supply,
@@ -91,7 +110,7 @@ def _traefik(
     )
     cpu, memory = GATEWAY_REQUEST
     values = TraefikArgs(
-        entry=platform.entry,
+        entry=entry_of(wanted, platform, inside),
         callers=wanted.callers,
         replicas=wanted.replicas,
         cpu_millicores=cpu,

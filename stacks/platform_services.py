@@ -129,6 +129,27 @@ class Zones(Protocol):
         ...
 
 
+class Front(Protocol):
+    """Certificates at the platform's own load balancer."""
+
+    def ending_tls(
+        self,
+        name: str,
+        *,
+        hostnames: Mapping[str, str],
+        zone: str | None,
+        certificate: str | None,
+        opts: pulumi.ResourceOptions,
+    ) -> Mapping[str, pulumi.Input[str]]:
+        """Annotations by which a gateway's load balancer ends callers' TLS and goes on to the gateway by TLS.
+
+        With a `zone` a certificate for the hostnames, by what is found there, is requested and validated in it;
+        otherwise the existing `certificate` is shown. They resolve when it is issued. Empty where there is nothing to
+        have one for.
+        """
+        ...
+
+
 class Vault(Protocol):
     """What keeps secrets outside of the stack file. `provider` is what a SecretStore is told of it (external-secrets,
     SecretStoreProvider).

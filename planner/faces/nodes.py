@@ -157,6 +157,8 @@ def services(plan: Plan) -> Iterator[RenderableType]:
         shown = [("replicas", replicas), ("start", start), *_open_to(server.name, plan.gateway)]
         yield section(f"triton {server.name}", facts(shown))
 
+    if plan.gateway:
+        yield section("gateway", facts([("certificates", signer_words(plan.gateway))]))
     if plan.gateway and plan.gateway.people:
         yield section("pages", facts(page_facts(plan.gateway.people)))
 
@@ -171,6 +173,22 @@ def page_facts(people: PeoplePlan) -> Iterator[tuple[str, str]]:
         role = f" as {page.role}" if page.role else ", to whom it shows everybody's"
         yield page.name, f"https://{page.hostname} to members of {', '.join(page.groups)}{role}"
     yield "vouched for by", f"{people.issuer}, asked again after {people.session_seconds // 3600} h"
+
+
+def signer_words(gateway: GatewayPlan) -> str:
+    """Who signs what callers are shown."""
+    front, hosts = gateway.front, ", ".join(sorted(gateway.hostnames.values())) or "no hostname yet"
+    if front and front.certificate:
+        seen = "the plan cannot see which names it is for, make doctor asks"
+        return f"{front.certificate} at the load balancer, which has to be for {hosts}; {seen}"
+    if front:
+        return (
+            f"by AWS Certificate Manager at the load balancer, for {hosts}, validated and renewed in zone {front.zone}"
+        )
+    if gateway.acme:
+        by = f"records in zone {gateway.acme.zone}" if gateway.acme.zone else "requests to the hostnames"
+        return f"by {gateway.acme.server}, validated by {by}"
+    return "by an authority of the stack's own, whose certificate callers have to be given"
 
 
 def _open_to(name: str, gateway: GatewayPlan | None) -> Iterator[tuple[str, str]]:

@@ -11,6 +11,7 @@ from planner.rules import (  # noqa: F401 - each registers its rules
     experiments,
     external_secrets,
     frameworks,
+    front,
     gangs,
     gateway,
     images,

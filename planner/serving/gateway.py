@@ -110,6 +110,16 @@ class AcmePlan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FrontPlan:
+    """A certificate at the load balancer, which ends TLS there and goes on by TLS: the stack requests one, which is
+    validated in the hosted `zone`, or takes the existing `certificate`. One of the two is None.
+    """
+
+    zone: str | None
+    certificate: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class RoutePlan:
     """A public service or Triton server. Each pod of the gateway counts by itself, so each lets its part of the limit
     through: `pod_requests_per_minute`, of which `pod_burst` may come at once. Pods that load adds have as much each:
@@ -127,8 +137,9 @@ class RoutePlan:
 class GatewayPlan:
     """One gateway for the services in `routes` and the pages of `people`. Its load balancer has a public address if
     `internet`, and lets in `callers` alone. Certificates are signed by `acme`, or by an authority of the stack's own
-    where that is None. It has `replicas` pods and `most_replicas` under load, as what signs people in has. A pod that
-    stops takes requests for `leave_seconds` and goes on with its streams for `drain_seconds`.
+    where that is None. With a `front` callers see its certificate, and the authority's own is for the way from the load
+    balancer to the gateway. It has `replicas` pods and `most_replicas` under load, as what signs people in has. A pod
+    that stops takes requests for `leave_seconds` and goes on with its streams for `drain_seconds`.
     """
 
     domain: str
@@ -141,6 +152,7 @@ class GatewayPlan:
     drain_seconds: int
     routes: tuple[RoutePlan, ...]
     people: PeoplePlan | None = None
+    front: FrontPlan | None = None
 
     @property
     def hostnames(self) -> Mapping[str, str]:
@@ -150,8 +162,8 @@ class GatewayPlan:
 
     @property
     def signed_at_once(self) -> bool:
-        """Whether certificates are there in seconds: an authority outside takes minutes, or waits until DNS leads to
-        the gateway.
+        """Whether the gateway's certificates are there in seconds: an authority outside takes minutes, or waits until
+        DNS leads to the gateway.
         """
         return self.acme is None
 
@@ -187,6 +199,7 @@ def plan_gateway(
             for each in public
         ),
         people=plan_people(wanted.people, wanted.domain, (group for each in servers for group in each.token_groups)),
+        front=FrontPlan(zone=issuer.zone, certificate=issuer.certificate) if issuer.kind == "acm" else None,
     )
 
 

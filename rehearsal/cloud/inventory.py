@@ -24,6 +24,7 @@ from rehearsal.eks.api.store import all_clusters
 Row = tuple[str, str]
 
 OTHER_SERVICES = {
+    "acm:certificate": ("moto.acm.models", "_certificates"),
     "autoscaling:group": ("moto.autoscaling.models", "autoscaling_groups"),
     "cloudwatch:alarm": ("moto.cloudwatch.models", "alarms"),
     "cloudwatch:dashboard": ("moto.cloudwatch.models", "dashboards"),
@@ -31,7 +32,9 @@ OTHER_SERVICES = {
     "ecr:repository": ("moto.ecr.models", "repositories"),
     "efs:file-system": ("moto.efs.models", "file_systems_by_id"),
     "elasticloadbalancing:classic": ("moto.elb.models", "load_balancers"),
+    "elasticloadbalancing:target-group": ("moto.elbv2.models", "target_groups"),
     "elasticloadbalancing:loadbalancer": ("moto.elbv2.models", "load_balancers"),
+    "route53:hosted-zone": ("moto.route53.models", "zones"),
     "secretsmanager:secret": ("moto.secretsmanager.models", "secrets"),
     "sns:topic": ("moto.sns.models", "topics"),
     "ssm:parameter": ("moto.ssm.models", "_parameters"),
@@ -149,6 +152,10 @@ def _others() -> Iterator[Row]:
     yield from (("budgets:budget", name) for name in budgets.budgets())
     yield from (("ce:anomaly", arn) for arn in anomalies.arns())
     yield from (("ecr:cache-rule", prefix) for prefix in ecr_cache.rule_prefixes())
+    for backend in _used("moto.route53.models", "zones"):
+        for zone in backend.zones.values():
+            own = (each for each in zone.rrsets if each.type not in ("NS", "SOA"))
+            yield from (("route53:record", f"{each.name} {each.type}") for each in own)
     for kind, (module_name, attribute) in OTHER_SERVICES.items():
         for backend in _used(module_name, attribute):
             names = (str(name) for name in getattr(backend, attribute))

@@ -5,8 +5,9 @@ DefaultLoadBalancerName). pkg/providers/v1/aws.go, EnsureLoadBalancer: a network
 aws-load-balancer-type says nlb, in the subnets that aws-load-balancer-subnets names, inside where
 aws-load-balancer-internal is true, tagged with the cluster, the Service and, when it is made, what the annotation
 aws-load-balancer-additional-resource-tags says (aws_loadbalancer.go, getKeyValuePropertiesFromAnnotation); a finalizer,
-service.kubernetes.io/load-balancer-cleanup, keeps the Service until it is gone. Left out: listeners and targets, since
-what a rehearsed cluster serves is reached through its proxy, and a Service with a class of another controller.
+service.kubernetes.io/load-balancer-cleanup, keeps the Service until it is gone. Its listeners are those of
+rehearsal/eks/listeners.py, looked at again when the Service's annotations or ports change. Left out: what callers would
+get through it, since a rehearsed cluster is reached through its proxy; a Service with a class of another controller.
 """
 
 from collections.abc import Mapping
@@ -14,11 +15,11 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from rehearsal.eks import listeners
 from rehearsal.eks.controller import Controller
 from rehearsal.kubelet.world import World
 
 INTERVAL = 1.0
-BEGIN = "service.beta.kubernetes.io/aws-load-balancer-"
 FINALIZER = "service.kubernetes.io/load-balancer-cleanup"
 LONGEST_NAME = 32
 
@@ -30,35 +31,46 @@ class Balancers(Controller):
 
     def __init__(self, world: World) -> None:
         super().__init__(world, "load balancers", INTERVAL)
+        self._done: dict[str, Any] = {}
+        """What each Service wanted when its load balancer was last brought to it, by its uid."""
 
     def reconcile(self) -> None:
         for service in self._world.stores["services"].all():
             if service["spec"].get("type") != "LoadBalancer" or service["spec"].get("loadBalancerClass"):
                 continue
+            uid, wanted = service["metadata"]["uid"], (listeners.annotations(service), listeners.mapped(service))
             if service["metadata"].get("deletionTimestamp"):
                 self._remove(service)
-            elif not ((service.get("status") or {}).get("loadBalancer") or {}).get("ingress"):
-                self._make(service)
+                self._done.pop(uid, None)
+            elif self._done.get(uid) != wanted and self._ensured(service):
+                self._done[uid] = wanted
 
-    def _make(self, service: Object) -> None:
-        meta = service["metadata"]
-        self._finalizers(service, [*(meta.get("finalizers") or []), FINALIZER])
+    def _ensured(self, service: Object) -> bool:
+        """Make the load balancer, or bring it to what its Service wants; whether that went well."""
+        meta, elbv2 = service["metadata"], self._world.aws.elbv2
+        if FINALIZER not in (meta.get("finalizers") or ()):
+            self._finalizers(service, [*(meta.get("finalizers") or []), FINALIZER])
         try:
-            balancer = self._world.aws.elbv2.create_load_balancer(**self._request(service))["LoadBalancers"][0]
+            asked = self._request(service)
+            there = self._found(service)
+            balancer = there[0] if there else elbv2.create_load_balancer(**asked)["LoadBalancers"][0]
+            if asked["Type"] == "network":
+                listeners.ensure(elbv2, balancer, service, asked["Tags"])
         except ClientError as error:
             said = f"Error syncing load balancer: failed to ensure load balancer: {error}"
             self._world.events.emit(service, "Warning", "SyncLoadBalancerFailed", said, "service-controller")
-            return
+            return False
         found = {"loadBalancer": {"ingress": [{"hostname": balancer["DNSName"]}]}}
         self._world.kube.patch("v1", "Service", meta["name"], meta["namespace"], {"status": found}, "status")
+        return True
+
+    def _found(self, service: Object) -> list[Object]:
+        every = self._world.aws.elbv2.describe_load_balancers()["LoadBalancers"]
+        return [each for each in every if each["LoadBalancerName"] == name_of(service)]
 
     def _request(self, service: Object) -> Mapping[str, Any]:
         meta = service["metadata"]
-        told = {
-            key.removeprefix(BEGIN): value
-            for key, value in (meta.get("annotations") or {}).items()
-            if key.startswith(BEGIN)
-        }
+        told = listeners.annotations(service)
         asked = filter(None, told.get("additional-resource-tags", "").split(","))
         tags = dict(each.split("=")[:2] for each in asked) | {
             f"kubernetes.io/cluster/{self._world.cluster}": "owned",
@@ -76,9 +88,12 @@ class Balancers(Controller):
         held = service["metadata"].get("finalizers") or []
         if FINALIZER not in held:
             return
-        for each in self._world.aws.elbv2.describe_load_balancers()["LoadBalancers"]:
-            if each["LoadBalancerName"] == name_of(service):
-                self._world.aws.elbv2.delete_load_balancer(LoadBalancerArn=each["LoadBalancerArn"])
+        elbv2 = self._world.aws.elbv2
+        for each in self._found(service):
+            groups = listeners.groups_of(elbv2, each)
+            elbv2.delete_load_balancer(LoadBalancerArn=each["LoadBalancerArn"])
+            for group in groups:
+                elbv2.delete_target_group(TargetGroupArn=group)
         self._finalizers(service, [each for each in held if each != FINALIZER])
 
     def _finalizers(self, service: Object, wanted: list[str]) -> None:

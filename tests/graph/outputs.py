@@ -123,7 +123,23 @@ def _aws(token: str, name: str, inputs: Inputs) -> tuple[str, dict[str, Any]]:
         return {}
 
     left = {key: value for key, value in expected(row, schema, inputs).items() if inputs.get(key) != value}
+    if token == "aws:acm/certificate:Certificate":
+        left["domainValidationOptions"] = [_validation(each) for each in _names(inputs)]
     return identity, {key: filled(schema.outputs[key], value, key) for key, value in left.items()}
+
+
+def _names(inputs: Inputs) -> list[str]:
+    return sorted({str(inputs["domainName"]), *inputs.get("subjectAlternativeNames", ())})
+
+
+def _validation(hostname: str) -> dict[str, str]:
+    """What ACM wants to see for a name (ACM user guide, "AWS Certificate Manager DNS validation")."""
+    return {
+        "domainName": hostname,
+        "resourceRecordName": f"_{_digest(hostname, 32)}.{hostname}.",
+        "resourceRecordType": "CNAME",
+        "resourceRecordValue": f"_{_digest(hostname[::-1], 32)}.jkddzztszm.acm-validations.aws.",
+    }
 
 
 def hex_id(prefix: str, name: str) -> str:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 MINUTE = 60.0
 PROPAGATION = 2 * MINUTE  # how long the provider allows IAM and new objects to become visible (propagationTimeout)
 FIELD = re.compile(r"{(\w+)}")
-IDEMPOTENT = ("put_", "set_", "attach_")
-"""How the calls begin that say the same however often they are made."""
+IDEMPOTENT = ("put_", "set_", "attach_", "describe_")
+"""How the calls begin that say the same however often they are made, or ask only."""
 
 
 def words(text: str) -> tuple[str, ...]:

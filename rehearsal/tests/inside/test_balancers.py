@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from rehearsal.eks.balancers import BEGIN, FINALIZER, Balancers, name_of
+from rehearsal.eks.balancers import FINALIZER, Balancers, name_of
+from rehearsal.eks.listeners import BEGIN
 
 NLB = {f"{BEGIN}type": "nlb", f"{BEGIN}subnets": "subnet-1, subnet-2"}
 
@@ -22,7 +23,15 @@ class Account:
         if self.refuses:
             raise ClientError({"Error": {"Code": "SubnetNotFound", "Message": "no such subnet"}}, "CreateLoadBalancer")
         self.made.append(asked)
-        return {"LoadBalancers": [{"DNSName": f"{asked['Name']}.elb.us-east-2.amazonaws.com"}]}
+        made = {"LoadBalancerArn": asked["Name"], "DNSName": f"{asked['Name']}.elb.us-east-2.amazonaws.com"}
+        return {"LoadBalancers": [made]}
+
+    def describe_listeners(self, **_: str) -> dict[str, Any]:
+        """None: these Services have no ports."""
+        return {"Listeners": []}
+
+    def describe_target_groups(self, **_: str) -> dict[str, Any]:
+        return {"TargetGroups": []}
 
     def describe_load_balancers(self) -> dict[str, Any]:
         return {

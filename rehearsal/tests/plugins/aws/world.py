@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import boto3
+
 from rehearsal.tests.plugins.driver import Driver, State
 
 VPC = "aws:ec2/vpc:Vpc"
@@ -47,6 +49,9 @@ LIFECYCLE = "aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration"
 BUCKET_POLICY = "aws:s3/bucketPolicy:BucketPolicy"
 OWNERSHIP = "aws:s3/bucketOwnershipControls:BucketOwnershipControls"
 
+CERTIFICATE = "aws:acm/certificate:Certificate"
+CERTIFICATE_VALIDATION = "aws:acm/certificateValidation:CertificateValidation"
+RECORD = "aws:route53/record:Record"
 QUEUE = "aws:sqs/queue:Queue"
 QUEUE_POLICY = "aws:sqs/queuePolicy:QueuePolicy"
 RULE = "aws:cloudwatch/eventRule:EventRule"
@@ -115,6 +120,28 @@ class World:
         assert self.gateway
         address = self.make(EIP, "eip", {"domain": "vpc"})
         return self.make(NAT, "nat", {"subnetId": self.subnets[0].id, "allocationId": address.id})
+
+    @functools.cached_property
+    def zone(self) -> str:
+        """A public zone, which no stack makes."""
+        made = boto3.client("route53", region_name="us-east-1").create_hosted_zone(
+            Name="llm.example.com", CallerReference=name("zone")
+        )
+        return str(made["HostedZone"]["Id"]).rpartition("/")[2]
+
+    @functools.cached_property
+    def certificate(self) -> State:
+        """One that is requested."""
+        names = {"domainName": "issued.llm.example.com", "subjectAlternativeNames": ["issued.llm.example.com"]}
+        return self.make(CERTIFICATE, "certificate", {**names, "validationMethod": "DNS"})
+
+    @functools.cached_property
+    def issued(self) -> State:
+        """The same, whose record stands."""
+        option = self.certificate.outputs["domainValidationOptions"][0]
+        record = {"zoneId": self.zone, "name": option["resourceRecordName"], "type": "CNAME", "ttl": 300}
+        self.make(RECORD, "record", {**record, "records": [option["resourceRecordValue"]]})
+        return self.certificate
 
     @functools.cached_property
     def table(self) -> State:
