@@ -26,6 +26,7 @@ from settings.aws import Aws
 ABSENT = frozenset(
     {
         *("404", "InvalidCapacityReservationId.NotFound", "InvalidVpcID.NotFound", "NoSuchBucket"),
+        "NoSuchHostedZone",
         *("NoSuchResourceException", "ResourceNotFoundException"),
     }
 )

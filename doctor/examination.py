@@ -2,7 +2,20 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from doctor import blocks, file, hardware, identity, network, objects, quotas, reservations, sources, standing, versions
+from doctor import (
+    blocks,
+    certificates,
+    file,
+    hardware,
+    identity,
+    network,
+    objects,
+    quotas,
+    reservations,
+    sources,
+    standing,
+    versions,
+)
 from doctor.account import AbsentError, Account, UnansweredError
 from doctor.case import Case
 from doctor.results import Result, Status
@@ -23,6 +36,7 @@ CHECKS: dict[str, Check] = {
     "source": sources.buckets,
     objects.CHECK: objects.prefixes,
     network.CHECK: network.existing,
+    certificates.CHECK: certificates.issuers,
     "addresses": standing.addresses,
     "file-system": standing.file_system,
     "home": standing.home,

@@ -15,6 +15,7 @@ ALWAYS_ALLOWED = "sts:GetCallerIdentity"
 PUBLIC_PARAMETERS = "arn:*:ssm:*::parameter/aws/service/eks/optimized-ami/*"
 
 ACTIONS = {
+    "acm:DescribeCertificate": "*",
     "ec2:DescribeAddresses": "*",
     "ec2:DescribeAvailabilityZones": "*",
     "ec2:DescribeCapacityBlockOfferings": "*",
@@ -37,6 +38,7 @@ ACTIONS = {
     "elasticfilesystem:DescribeFileSystems": "*",
     "elasticfilesystem:DescribeMountTargets": "*",
     "fsx:DescribeFileSystems": "*",
+    "route53:GetHostedZone": "*",
     "s3:GetEncryptionConfiguration": "*",
     "s3:ListBucket": "*",
     "servicequotas:GetAWSDefaultServiceQuota": "*",

@@ -37,6 +37,8 @@ UNTAGGED_TYPES = frozenset(
         "aws:sqs/queuePolicy:QueuePolicy",
         "aws:cloudwatch/eventTarget:EventTarget",
         "aws:sns/topicSubscription:TopicSubscription",
+        "aws:acm/certificateValidation:CertificateValidation",
+        "aws:route53/record:Record",
     }
 )
 """Types that AWS cannot tag."""

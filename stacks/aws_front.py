@@ -24,13 +24,13 @@ class CertificateManager:
         opts: pulumi.ResourceOptions,
     ) -> Mapping[str, pulumi.Input[str]]:
         if certificate is not None:
-            return ending_tls(self.account_id.apply(lambda account: _of_account(certificate, account)))
+            return ending_tls(self.account_id.apply(lambda account: of_account(certificate, account)))
         if zone is None or not hostnames:
             return {}
         return ending_tls(FrontCertificate(name, FrontCertificateArgs(zone=zone, hostnames=hostnames), opts).arn)
 
 
-def _of_account(certificate: str, account: str) -> str:
+def of_account(certificate: str, account: str) -> str:
     """The ARN. Raises RunError if it is another account's, whose certificates a load balancer does not find."""
     theirs = certificate.split(":")[4]
     if theirs != account:

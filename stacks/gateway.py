@@ -72,7 +72,7 @@ def _acme(wanted: AcmePlan, platform: Platform) -> Acme:
     return Acme(server=wanted.server, email=wanted.email, gateway=GATEWAY, records=records)
 
 
-def _entry(wanted: GatewayPlan, platform: Platform, inside: pulumi.ResourceOptions) -> Entry:
+def entry_of(wanted: GatewayPlan, platform: Platform, inside: pulumi.ResourceOptions) -> Entry:
     """What the platform publishes the gateway by; with its certificate, where callers are shown that one. Raises
     RunError where its load balancers have none.
     """
@@ -104,7 +104,7 @@ def _traefik(
     )
     cpu, memory = GATEWAY_REQUEST
     values = TraefikArgs(
-        entry=_entry(wanted, platform, inside),
+        entry=entry_of(wanted, platform, inside),
         callers=wanted.callers,
         replicas=wanted.replicas,
         cpu_millicores=cpu,

@@ -130,9 +130,10 @@ class Platform:
 
     `block` is the storage class of single volumes, `remover` what removes those whose claims are gone, None where what
     they lie on waits for that by itself when it is destroyed. `entry` is what a gateway is published by, `people` None
-    where only groups are known, `zones` None where pods have no right to any, `front` None where the load balancer passes TLS on only, `home` None where people have no files of
-    their own, `vault` None where nothing keeps secrets, `images` None where images are read without signing in.
-    `hosts` is None where the network knows addresses only, `snapshots` where files have none. `hyper_nodes` are the
+    where only groups are known, `zones` None where pods have no right to any, `front` None where the load balancer
+    passes TLS on only, `home` None where people have no files of their own, `vault` None where nothing keeps secrets,
+    `images` None where images are read without signing in. `hosts` is None where the network knows addresses only,
+    `snapshots` where files have none. `hyper_nodes` are the
     parts of the fabric whose nodes are near each other, none where all are equally near. `layer` is the parent of what
     else runs the cluster, `providers` are those that the workloads' resources need, `outputs` the platform's own lines
     in the stack's outputs, by layer.

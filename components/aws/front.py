@@ -17,8 +17,8 @@ TLS_PORT = 443
 """Of the Service: chart traefik, values.yaml, ports.websecure.exposedPort."""
 TLS_POLICY = "ELBSecurityPolicy-TLS13-1-2-Res-2021-06"
 """TLS 1.2 and 1.3 with forward secrecy, as Traefik itself has it. Without a name a listener speaks TLS 1.0 as well
-(Elastic Load Balancing API reference, CreateListener, SslPolicy: ELBSecurityPolicy-2016-08), and EKS' controller changes
-it back and forth at each look (aws_loadbalancer.go, ensureLoadBalancerv2 compares the policies).
+(Elastic Load Balancing API reference, CreateListener, SslPolicy: ELBSecurityPolicy-2016-08), and EKS' controller
+modifies it at each look (aws_loadbalancer.go, ensureLoadBalancerv2 compares the names).
 """
 _TTL_SECONDS = 300
 _ISSUED_WITHIN = "30m"

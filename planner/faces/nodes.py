@@ -182,7 +182,9 @@ def signer_words(gateway: GatewayPlan) -> str:
         seen = "the plan cannot see which names it is for, make doctor asks"
         return f"{front.certificate} at the load balancer, which has to be for {hosts}; {seen}"
     if front:
-        return f"by AWS Certificate Manager at the load balancer, for {hosts}, validated and renewed in zone {front.zone}"
+        return (
+            f"by AWS Certificate Manager at the load balancer, for {hosts}, validated and renewed in zone {front.zone}"
+        )
     if gateway.acme:
         by = f"records in zone {gateway.acme.zone}" if gateway.acme.zone else "requests to the hostnames"
         return f"by {gateway.acme.server}, validated by {by}"

@@ -70,8 +70,8 @@ def front_names(draft: AwsDraft) -> Iterable[Observation]:
         return
     yield Observation(
         path="serving.gateway.issuer.zone",
-        sentence=f"the certificate is for {len(gateway.hostnames)} hostnames, and ACM's quota is {NAMES} unless AWS has "
-        "raised it for the account",
+        sentence=f"the certificate is for {len(gateway.hostnames)} hostnames, and ACM's quota is {NAMES} unless AWS "
+        "has raised it for the account",
         remedy="have the quota raised and waive front-names, or name an issued certificate for all of them, such as "
         "one for *.DOMAIN (issuer: {kind: acm, certificate: arn:...})",
         inputs={"hostnames": str(len(gateway.hostnames))},

@@ -138,8 +138,8 @@ class GatewayPlan:
     """One gateway for the services in `routes` and the pages of `people`. Its load balancer has a public address if
     `internet`, and lets in `callers` alone. Certificates are signed by `acme`, or by an authority of the stack's own
     where that is None. With a `front` callers see its certificate, and the authority's own is for the way from the load
-    balancer to the gateway. It has `replicas` pods and `most_replicas` under load, as what signs people in has. A pod that
-    stops takes requests for `leave_seconds` and goes on with its streams for `drain_seconds`.
+    balancer to the gateway. It has `replicas` pods and `most_replicas` under load, as what signs people in has. A pod
+    that stops takes requests for `leave_seconds` and goes on with its streams for `drain_seconds`.
     """
 
     domain: str

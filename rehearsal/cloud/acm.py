@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from moto.acm.models import AWSCertificateManagerBackend, CertBundle, acm_backends
+from moto.core.exceptions import AWSError
 from moto.elbv2.exceptions import DuplicateListenerError, ELBClientError
 from moto.elbv2.models import ELBv2Backend
-from moto.core.exceptions import AWSError
 from moto.route53.models import route53_backends
 
 from rehearsal.cloud.account import ACCOUNT, regions
@@ -39,7 +39,7 @@ def record_of(hostname: str) -> tuple[str, str]:
 
 
 def _stands(hostname: str) -> bool:
-    """Whether the record is in a public zone of the account. A zone without a parent that leads to it counts as well."""
+    """Whether the record is in a public zone of the account. One that no parent leads to counts as well."""
     name, value = record_of(hostname)
     zones = [zone for _, backend in regions(route53_backends) for zone in backend.zones.values()]
     return any(

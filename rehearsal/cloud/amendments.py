@@ -10,7 +10,8 @@ from rehearsal.eks.api import service as eks_service
 MODULES = tuple(
     import_module(f"{package}.{name}")
     for package, names in {
-        "rehearsal.cloud": "acm buckets dispatch ecr ecr_cache efs functions iam kms logs metrics polls route53 s3 secrets",
+        "rehearsal.cloud": "acm buckets dispatch ecr ecr_cache efs functions iam kms logs metrics polls route53 s3 "
+        "secrets",
         "rehearsal.cloud.ec2": "addresses fleets flows groups interfaces launch made_reservations network offerings "
         "placement ranges reservations routes tags templates types volumes",
         "rehearsal.eks.api": "published",

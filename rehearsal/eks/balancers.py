@@ -7,7 +7,7 @@ aws-load-balancer-internal is true, tagged with the cluster, the Service and, wh
 aws-load-balancer-additional-resource-tags says (aws_loadbalancer.go, getKeyValuePropertiesFromAnnotation); a finalizer,
 service.kubernetes.io/load-balancer-cleanup, keeps the Service until it is gone. Its listeners are those of
 rehearsal/eks/listeners.py, looked at again when the Service's annotations or ports change. Left out: what callers would
-get through it, since a rehearsed cluster is reached through its proxy, and a Service with a class of another controller.
+get through it, since a rehearsed cluster is reached through its proxy; a Service with a class of another controller.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What EKS' controller keeps on a network load balancer: a listener and a group of targets for each port of its Service.
+"""What EKS' controller keeps on a network load balancer: a listener and a group of targets for each port of a Service.
 
 Source: kubernetes/cloud-provider-aws, pkg/providers/v1/aws.go, EnsureLoadBalancer (TLS where the annotation
 aws-load-balancer-ssl-cert is given and aws-load-balancer-ssl-ports names the port or is left out; on to the targets by

@@ -12,6 +12,7 @@ from components.aws.cluster import Cluster
 from components.aws.devices import efa_network
 from components.aws.file_system_rates import FileSystemRates
 from components.aws.flow_logs import FlowLogs
+from components.aws.front import FrontCertificate, FrontCertificateArgs
 from components.aws.home import HomeFiles
 from components.aws.keeper import Keeper
 from components.aws.keys import Keys, KeysArgs
@@ -397,6 +398,12 @@ VARIANTS: Mapping[str, Make] = {
             ),
             common_name="unused",
             after=[done("webhook")],
+        ),
+    ),
+    "front-of-two-names": of(
+        FrontCertificate,
+        lambda: FrontCertificateArgs(
+            zone="Z1", hostnames={"chat": "a-longer-name.example.org", "code": "code.example.org"}
         ),
     ),
     "gateway-of-two-names": of(

@@ -19,7 +19,9 @@ from rehearsal.tests.cloud.conftest import Cloud, start, until
 from rehearsal.tests.cloud.world import make_role
 from tests.doctor.conftest import REGION, Call, case, client
 from tests.doctor.test_home import make_home
+from tests.planner.serving.test_gateway import ZONE, opened
 
+ARN = "arn:aws:acm:us-east-2:123456789012:certificate/1234abcd-12ab-34cd-56ef-1234567890ab"
 ROOT = Path(__file__).parents[2]
 READS = re.compile(r"\w+:(Describe|Get|Head|List)[A-Z]\w+")
 
@@ -56,6 +58,8 @@ def test_every_call_reads(cloud: Cloud, whole: Case, calls: list[Call]) -> None:
     looked = Wanted(pool="training", instance=INSTANCES["p5.48xlarge"], count=2, days=7, first=whole.now.date())
     offers(account, looked, 2, {})
     list(run("network", case(in_existing(ec2)), account))
+    for issuer in ({"zone": ZONE}, {"certificate": ARN}):
+        list(run("certificate", case(opened(issuer={"kind": "acm", **issuer})), account))
     list(run("own-image", case({"pools.1.ami": "ami-0123456789abcdef0"}), account))
     sent = {f"{service}:{operation}" for service, operation, _ in calls}
     counted = {label.replace(".", ":") for label in cloud.call("GET", "requests")}

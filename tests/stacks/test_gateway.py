@@ -20,6 +20,7 @@ GATEWAY: dict[str, Any] = {
 }
 ACME = {"kind": "acme", "email": "ops@example.com"}
 ZONE = "Z0123456789ABCDEFGHIJ"
+ARN = "arn:aws:acm:us-east-2:123456789012:certificate/1234abcd-12ab-34cd-56ef-1234567890ab"
 TRAEFIK = End(namespace="gateway", labels={"app.kubernetes.io/name": "traefik"})
 MANAGER = End(namespace="cert-manager", labels={"app": "cert-manager"})
 SOLVER = End(namespace="gateway", labels={"acme.cert-manager.io/http01-solver": "true"})
@@ -29,9 +30,17 @@ API, IDENTITY = End(address="172.20.0.1"), End(address="169.254.170.23")
 
 @cache
 def graph(
-    *, public: bool = True, gateway: bool = True, acme: bool = False, zone: bool = False, reach: str = "internet"
+    *,
+    public: bool = True,
+    gateway: bool = True,
+    acme: bool = False,
+    zone: bool = False,
+    reach: str = "internet",
+    acm: tuple[str, str] | None = None,
 ) -> Recorded:
-    """The dev stack with a gateway; one that takes certificates by a `zone` lets a network in alone."""
+    """The dev stack with a gateway; one that takes certificates by a `zone` lets a network in alone; `acm` is what
+    a certificate at the load balancer is by.
+    """
     config = deepcopy(stack_config("dev"))
     serving = config["gpucluster:serving"]
     if gateway:
@@ -40,6 +49,8 @@ def graph(
         serving["gateway"] |= {"issuer": ACME, "callers": ["0.0.0.0/0"]}
     if zone:
         serving["gateway"] |= {"issuer": {**ACME, "zone": ZONE}}
+    if acm:
+        serving["gateway"] |= {"issuer": {"kind": "acm", acm[0]: acm[1]}}
     serving["services"][0] |= {"public": public, "requestsPerMinute": 90}
     return run_program(config, stack="dev")
 

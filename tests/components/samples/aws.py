@@ -10,6 +10,7 @@ from components.aws.bucket import Bucket, BucketArgs
 from components.aws.endpoints import Endpoints, EndpointsArgs
 from components.aws.file_system_rates import FileSystemRates, FileSystemRatesArgs
 from components.aws.flow_logs import FlowLogs, FlowLogsArgs
+from components.aws.front import FrontCertificate, FrontCertificateArgs
 from components.aws.home import HomeArgs, HomeFiles
 from components.aws.image_cache import CacheRuleSpec, ImageCache, ImageCacheArgs
 from components.aws.keeper import Keeper, KeeperArgs
@@ -136,6 +137,10 @@ def registry_args(**changes: Any) -> RegistryArgs:
 SAMPLES: Mapping[str, Make] = {
     "endpoints": of(Endpoints, endpoints_args),
     "flow-logs": of(FlowLogs, flow_logs_args),
+    "front": of(
+        FrontCertificate,
+        lambda: FrontCertificateArgs(zone="Z0123456789ABCDEFGHIJ", hostnames={"chat": "chat.llm.example.com"}),
+    ),
     "network": of(Network, network_args),
     "lustre-group": of(LustreGroup, lambda: LustreGroupArgs(vpc_id="vpc-1", nodes_group_id="sg-1")),
     "spending": of(
