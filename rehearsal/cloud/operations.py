@@ -7,7 +7,7 @@ from urllib.parse import parse_qs
 from moto.core.request import Request
 from moto.core.routing import NotFound, get_service_router
 
-MODELLED_REST = {"eks": "eks", "elasticfilesystem": "efs", "s3": "s3"}
+MODELLED_REST = {"eks": "eks", "elasticfilesystem": "efs", "route53": "route53", "s3": "s3"}
 """Services whose model tells the operation of a path: as signatures name them, and as botocore does."""
 
 
@@ -47,7 +47,7 @@ def identify(environ: dict[str, Any], body: bytes) -> Operation:
             return Operation(service, action, "ec2" if service == "ec2" else "query")
     elif service != "s3" and (asked := parse_qs(environ.get("QUERY_STRING", "")).get("Action")):
         return Operation(service, asked[0], "ec2" if service == "ec2" else "query")
-    protocol = "rest-xml" if service == "s3" else "rest-json"
+    protocol = "rest-xml" if service in ("route53", "s3") else "rest-json"
     if service in MODELLED_REST:
         try:
             operation, _ = get_service_router(MODELLED_REST[service]).match(Request(dict(environ)))

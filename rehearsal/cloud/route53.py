@@ -1,6 +1,7 @@
-"""Route 53: a record that is there is not created again.
+"""Route 53: ids of zones begin with Z, and a record that is there is not created again.
 
-Source: Route 53 API reference, ChangeResourceRecordSets (CREATE; InvalidChangeBatch). moto compares the change with
+Sources: Route 53 API reference, CreateHostedZone (its examples of ids), ChangeResourceRecordSets (CREATE;
+InvalidChangeBatch). moto compares the change with
 earlier ones, and a name that ends in a dot never with the one that it keeps.
 """
 
@@ -12,6 +13,15 @@ from moto.route53.models import Route53Backend
 from rehearsal.cloud.amend import Amendments
 
 AMENDMENTS = Amendments()
+
+
+@AMENDMENTS.around(Route53Backend, "create_hosted_zone")
+def create_hosted_zone(original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
+    """moto's ids begin with whatever is drawn."""
+    zone = original(self, *args, **kwargs)
+    self.zones[f"Z{zone.resource_id[1:]}"] = self.zones.pop(zone.resource_id)
+    zone.resource_id = f"Z{zone.resource_id[1:]}"
+    return zone
 
 
 @AMENDMENTS.around(Route53Backend, "change_resource_record_sets")
