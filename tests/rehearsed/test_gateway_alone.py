@@ -203,14 +203,19 @@ class WayIn:
         return answer.status, answer.getheader("Location") or ""
 
     def secure(
-        self, key: str, path: str = "/v1/models", host: str = HOST, *, trusting: bool = False
+        self, key: str, path: str = "/v1/models", host: str = HOST, *, name: str | None = "", trusting: bool = False
     ) -> tuple[int, str]:
-        """Status and text of an answer over TLS, whose certificate is looked at unless the caller is `trusting`."""
+        """Status and text of an answer over TLS, whose certificate is looked at unless the caller is `trusting`. The
+        handshake has the `host`'s name unless `name` is None.
+        """
         trust = ssl.create_default_context(cadata=self.certificate.decode())
         if trusting:
             trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
         connection = http.client.HTTPSConnection(host, timeout=10)
-        with socket.create_connection(self.at(8443), 10) as raw, trust.wrap_socket(raw, server_hostname=host) as sock:
+        with (
+            socket.create_connection(self.at(8443), 10) as raw,
+            trust.wrap_socket(raw, server_hostname=None if name is None else host) as sock,
+        ):
             connection.sock = sock
             connection.request("GET", path, headers={"Authorization": f"Bearer {key}"})
             answer = connection.getresponse()
@@ -246,6 +251,14 @@ def test_a_hostname_of_nobody_is_404_and_has_no_certificate(way_in: WayIn) -> No
     assert way_in.secure(RIGHT, host="other.llm.example.com", trusting=True)[0] == 404
     with pytest.raises(ssl.SSLCertVerificationError):
         way_in.secure(RIGHT, host="other.llm.example.com")
+
+
+@pytest.mark.scale
+def test_a_load_balancer_that_names_no_host_in_its_handshake_reaches_the_hosts_route(way_in: WayIn) -> None:
+    """As one that has ended the callers' TLS: it trusts whatever certificate there is, and Host says the rest."""
+    answers = {host: way_in.secure(RIGHT, host=host, name=None, trusting=True)[0] for host in (HOST, "a.example.com")}
+    assert answers == {HOST: 502, "a.example.com": 404}
+    assert way_in.secure(WRONG, name=None, trusting=True)[0] == 401
 
 
 def test_more_than_the_limit_is_429_whoever_asks(way_in: WayIn) -> None:
