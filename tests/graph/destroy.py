@@ -108,8 +108,11 @@ def _made_by_controllers(graph: Graph) -> Iterator[Left]:
         if each.kind == "PersistentVolumeClaim" and spec.get("storageClassName") != "":
             yield _volume(each.inputs["metadata"]["name"], spec)
         if each.kind == "Release":
-            for claim in _claims(each.inputs.get("values")):
+            values = each.inputs.get("values") or {}
+            for claim in _claims(values):
                 yield _volume(each.name, claim)
+            if ((values.get("service") or {}).get("spec") or {}).get("type") == "LoadBalancer":
+                yield Left(what="load balancer", name=f"of {each.name}", usd=None, why=BALANCER)
         if each.kind == "Service" and spec.get("type") == "LoadBalancer":
             yield Left(what="load balancer", name=each.inputs["metadata"]["name"], usd=None, why=BALANCER)
     if graph.of_type("NodeGroup"):

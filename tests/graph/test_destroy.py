@@ -11,6 +11,8 @@ from rich.console import Console
 from policy.graph import Graph
 from tests.graph.destroy import Left, left, main, order, print_plan
 from tests.graph.stackfiles import graph_of
+from tests.stacks.test_gateway import ZONE
+from tests.stacks.test_gateway import graph as of_gateway
 from tests.typed import handed
 
 
@@ -60,6 +62,15 @@ def test_data_that_a_destroy_does_not_take_are_told() -> None:
 def test_a_load_balancer_of_a_service_is_told() -> None:
     spec = {"type": "LoadBalancer"}
     assert "Service" in rows(changed("dev", "service-llama-3-8b-service", spec=spec))["load balancer"].why
+
+
+def test_so_is_a_gateways_and_its_certificate_goes_after_it() -> None:
+    """ACM deletes none that a load balancer shows; Helm's release goes first, and its Service with it."""
+    graph = of_gateway(acm=("zone", ZONE))
+    assert rows(graph)["load balancer"].name == "of traefik-release"
+    goes = [kind for kind, _ in order(graph)]
+    assert goes.index("objects in the cluster") < goes.index("CertificateValidation") < goes.index("Certificate")
+    assert goes.index("Record") < goes.index("Certificate")
 
 
 @pytest.mark.parametrize("stack", ["dev", "lab", "prod"])
