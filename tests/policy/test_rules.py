@@ -15,7 +15,7 @@ from rehearsal.plugins.aws.table import ROWS
 from settings.presets import preset_names
 from tests.graph.changes import MISSING, changed, graph_with
 from tests.graph.stackfiles import graph_of, run_program
-from tests.policy import test_gateways, test_karpenter
+from tests.policy import test_front, test_gateways, test_karpenter
 from tests.policy.cases import CASES
 from tests.policy.programs import PROGRAMS
 from tests.presets.stacks import text
@@ -156,6 +156,7 @@ def test_every_rule_is_broken_by_a_test_here() -> None:
     elsewhere = (
         {case.rule for case in CASES}
         | {program.rule for program in PROGRAMS}
+        | test_front.BROKEN
         | test_gateways.BROKEN
         | test_karpenter.BROKEN
     )
