@@ -1,6 +1,7 @@
 """What callers' certificates stand on: a public zone that has the hostnames, or an issued certificate for them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from doctor.account import AbsentError, Account
 from doctor.case import Case
@@ -32,7 +33,7 @@ def _zone(account: Account, zone: str, hosts: list[str]) -> Result:
     return judged(CHECK, zone, f"{told['Name']} has the gateway's hostnames", list(_of_zone(told, hosts)))
 
 
-def _of_zone(told: dict[str, dict[str, bool]], hosts: list[str]) -> Iterator[Wrong]:
+def _of_zone(told: Mapping[str, Any], hosts: list[str]) -> Iterator[Wrong]:
     name = str(told["Name"]).rstrip(".")
     if told.get("Config", {}).get("PrivateZone"):
         yield (
