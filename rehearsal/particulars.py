@@ -94,6 +94,10 @@ class Content:
     """ARNs of roles and users whom the stack lets into its cluster and does not make."""
     secrets: Mapping[str, str] = field(default_factory=dict)
     """Values that Secrets Manager has, by the secret's name or ARN."""
+    zones: Mapping[str, str] = field(default_factory=dict)
+    """Public hosted zones: their domains by id."""
+    certificates: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Issued certificates of ACM: the names that they are for, by ARN."""
     images: Mapping[str, str] = field(default_factory=dict)
     """AMIs of the account's own: names by id, such as EKS gives those that they were built from."""
 

@@ -17,7 +17,7 @@ import yaml
 
 from rehearsal.images.stores import volume
 from rehearsal.particulars import Content, Held, Reserved, Stored, region
-from rehearsed import machines, preset
+from rehearsed import hostnames, machines, preset
 
 S3_URI = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/([^\s\"'#,{}\[\]]*))?")
 DEFAULT_VPC = "10.64.0.0/16"
@@ -70,6 +70,8 @@ def content(text: str) -> Content:
         tuple({**named, **declared}.values()),
         people=people(text),
         secrets=secrets(text),
+        zones=hostnames.zones(text),
+        certificates=hostnames.certificates(text),
         images=images(text),
         machines=racked,
         files={**machines.files(text), **stored(text)},

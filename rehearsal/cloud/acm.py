@@ -9,7 +9,7 @@ DeleteCertificate (ResourceInUseException); Elastic Load Balancing API reference
 
 import hashlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from moto.acm.models import AWSCertificateManagerBackend, CertBundle, acm_backends
@@ -29,6 +29,17 @@ class InUseError(AWSError):  # type: ignore[misc]
     """A certificate that something shows is not deleted."""
 
     TYPE = "ResourceInUseException"
+
+
+def set_certificates(region: str, names: Mapping[str, Sequence[str]]) -> list[str]:
+    """Issue certificates that are not there yet: names by ARN. Returns all ARNs."""
+    backend = acm_backends[ACCOUNT][region]
+    for arn, hosts in names.items():
+        if arn not in backend._certificates:
+            made = CertBundle.generate_cert(hosts[0], ACCOUNT, region, sans=list(hosts))
+            made.arn, made.status = arn, "ISSUED"
+            backend._certificates[arn] = made
+    return sorted(backend._certificates)
 
 
 def record_of(hostname: str) -> tuple[str, str]:

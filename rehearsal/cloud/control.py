@@ -12,6 +12,7 @@ from urllib.parse import unquote
 from moto.ec2.models import ec2_backends
 
 from rehearsal.cloud.account import ACCOUNT
+from rehearsal.cloud.acm import set_certificates
 from rehearsal.cloud.buckets import owner_of, set_bucket
 from rehearsal.cloud.ec2.capacity import grant, set_capacity
 from rehearsal.cloud.ec2.offerings import set_offering
@@ -23,6 +24,7 @@ from rehearsal.cloud.iam import set_people
 from rehearsal.cloud.inventory import inventory
 from rehearsal.cloud.kms import key_told
 from rehearsal.cloud.quotas import set_quota
+from rehearsal.cloud.route53 import set_zones
 from rehearsal.cloud.secrets import set_secrets
 from rehearsal.cloud.service import Refusal
 from rehearsal.eks.api import lifecycle
@@ -62,6 +64,8 @@ class Control:
             ("PUT", "offerings"): (2, lambda path, order: set_offering(path[0], path[1], order)),
             ("PUT", "calendar"): (1, lambda path, order: advance(path[0], datetime.fromisoformat(order["now"]))),
             ("PUT", "secrets"): (1, lambda path, order: set_secrets(path[0], order)),
+            ("PUT", "zones"): (0, lambda _path, order: set_zones(order)),
+            ("PUT", "certificates"): (1, lambda path, order: set_certificates(path[0], order)),
             ("PUT", "images"): (1, lambda path, order: set_images(path[0], order)),
             ("PUT", "people"): (0, lambda _path, order: set_people([str(each) for each in order["arns"]])),
             ("PUT", "buckets"): (2, lambda path, order: set_bucket(path[0], path[1], order)),

@@ -5,14 +5,27 @@ InvalidChangeBatch). moto compares the change with
 earlier ones, and a name that ends in a dot never with the one that it keeps.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from moto.route53.exceptions import ResourceRecordAlreadyExists
-from moto.route53.models import Route53Backend
+from moto.route53.models import Route53Backend, route53_backends
 
+from rehearsal.cloud.account import ACCOUNT
 from rehearsal.cloud.amend import Amendments
 
 AMENDMENTS = Amendments()
+
+
+def set_zones(domains: Mapping[str, str]) -> list[str]:
+    """Make public zones that are not there yet: domains by the zones' ids. Returns all ids."""
+    backend = route53_backends[ACCOUNT]["aws"]
+    for identity, domain in domains.items():
+        if identity not in backend.zones:
+            zone = backend.create_hosted_zone(domain, private_zone=False)
+            backend.zones[identity] = backend.zones.pop(zone.resource_id)
+            zone.resource_id = identity
+    return sorted(backend.zones)
 
 
 @AMENDMENTS.around(Route53Backend, "create_hosted_zone")

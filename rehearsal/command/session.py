@@ -107,6 +107,11 @@ class Session:
             self.control("PUT", f"reservations/{content.region}/{each.id}", each.order)
         self.control("PUT", "people", {"arns": list(content.people)})
         self.control("PUT", f"secrets/{content.region}", dict(content.secrets))
+        if content.zones:
+            self.control("PUT", "zones", dict(content.zones))
+        if content.certificates:
+            named = {arn: list(names) for arn, names in content.certificates.items()}
+            self.control("PUT", f"certificates/{content.region}", named)
         self.control("PUT", f"images/{content.region}", dict(content.images))
         self.control("PUT", f"granted/{content.region}", content.instances)
         self.control("PUT", "caller", {"address": content.caller})

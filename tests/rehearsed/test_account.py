@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from rehearsal.particulars import region
-from rehearsed import account
+from rehearsed import account, hostnames
 
 BOOKED = """
 config:
@@ -45,6 +45,22 @@ config:
     assert sizes["a/v2/model-00001-of-00002.safetensors"] == 16_060_522_496 // 2
     assert sizes["a/v2/config.json"] is None
     assert sizes["b/model-00001-of-00002.safetensors"] is None
+
+
+def test_the_zone_or_the_certificate_of_the_gateways_issuer_is_there_before_the_stack() -> None:
+    arn = "arn:aws:acm:us-east-2:471112934816:certificate/7f3c19ad-5b2e-4c86-9a41-d0e8f6b27c15"
+
+    def serving(issuer: str) -> str:
+        gateway = f"{{domain: llm.example.com, issuer: {issuer}}}"
+        services = "[{name: a, hostname: chat.example.org}, {name: b}]"
+        return f"config: {{'gpucluster:serving': {{gateway: {gateway}, services: {services}}}}}"
+
+    asked, there = serving("{kind: acm, zone: Z0123}"), serving(f"{{kind: acm, certificate: '{arn}'}}")
+    assert (hostnames.zones(asked), hostnames.certificates(asked)) == ({"Z0123": "llm.example.com"}, {})
+    assert hostnames.zones(there) == {}
+    assert hostnames.certificates(there) == {arn: ["*.llm.example.com", "chat.example.org"]}
+    for other in (serving("{kind: private-ca}"), "config: {}", "config: {'gpucluster:serving': []}"):
+        assert hostnames.zones(other) == hostnames.certificates(other) == {}
 
 
 def test_a_dataset_lies_there_in_enough_files_for_a_gang_of_64_to_share() -> None:

@@ -143,6 +143,20 @@ def test_a_certificate_that_nobody_has_is_not_found(cloud: Cloud, balancer: dict
         listeners.ensure(cloud.client("elbv2"), balancer, service(lost), TAGS)
 
 
+def test_what_was_there_before_a_stack_is_made_once(cloud: Cloud) -> None:
+    """A certificate that is issued, and a public zone."""
+    arn = "arn:aws:acm:us-east-1:123456789012:certificate/7f3c19ad-5b2e-4c86-9a41-d0e8f6b27c15"
+    for _ in range(2):
+        assert arn in cloud.call("PUT", "certificates/us-east-1", {arn: ["*.llm.example.org"]})
+        assert "Z0123" in cloud.call("PUT", "zones", {"Z0123": "llm.example.org"})
+    found = told(cloud, arn)
+    assert (found["Status"], found["SubjectAlternativeNames"]) == ("ISSUED", ["*.llm.example.org"])
+    zone = cloud.client("route53").get_hosted_zone(Id="Z0123")["HostedZone"]
+    assert (zone["Name"], zone["Config"]["PrivateZone"]) == ("llm.example.org.", False)
+    cloud.client("acm").delete_certificate(CertificateArn=arn)
+    cloud.client("route53").delete_hosted_zone(Id="Z0123")
+
+
 @pytest.mark.parametrize(
     ("told", "expected"),
     [
