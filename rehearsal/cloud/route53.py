@@ -22,7 +22,7 @@ def set_zones(domains: Mapping[str, str]) -> list[str]:
     backend = route53_backends[ACCOUNT]["aws"]
     for identity, domain in domains.items():
         if identity not in backend.zones:
-            zone = backend.create_hosted_zone(domain, private_zone=False)
+            zone = backend.create_hosted_zone(f"{domain.rstrip('.')}.", private_zone=False)
             backend.zones[identity] = backend.zones.pop(zone.resource_id)
             zone.resource_id = identity
     return sorted(backend.zones)
