@@ -71,6 +71,12 @@ def gang(site: Rehearsed, run: str = RUN) -> list[dict[str, Any]]:
     return [pod for pod in alive if pod["status"]["phase"] == "Running"]
 
 
+def kept(site: Rehearsed) -> list[int]:
+    """Steps of the run's whole saves, by the files that the volumes of its cluster hold."""
+    volumes = (site.kubeconfig.parent / "effects" / "volumes.json").read_text()
+    return [int(each) for each in re.findall(rf"checkpoints/{RUN}/step-(\d+)/SHA256SUMS", volumes)]
+
+
 def test_spot_is_asked_first_and_gives_one(short: tuple[Rehearsed, Schedules]) -> None:
     site, _ = short
     assert markets(site) == []
@@ -143,6 +149,7 @@ def test_a_run_that_a_gang_of_higher_priority_ends_saves_and_resumes_there_m04_t
     site.up().require()
     until(lambda: len(gang(site, "urgent")) == 2, "the gang of higher priority to run")
     assert gang(site) == []
+    newest = max(kept(site))
     stack.set("gpucluster:training.runs", [run])
     site.up().require()
     until(lambda: len(gang(site)) == 2, "the run to have its nodes again")
@@ -150,5 +157,6 @@ def test_a_run_that_a_gang_of_higher_priority_ends_saves_and_resumes_there_m04_t
     said = site.kubectl("logs", "--namespace=training", f"{RUN}-master-0")
     found = re.search(r"^resumed from /checkpoints/step-(\d+): step \1$", said, re.MULTILINE)
     assert found, said
-    assert int(found[1]) > 0, "a save of its first step alone is what every run has"
+    assert int(found[1]) == newest
+    assert newest > 0, "a save of its first step alone is what every run has"
     assert "skipped" not in said, "what was saved at the end is whole"
