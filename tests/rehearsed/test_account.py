@@ -60,7 +60,7 @@ def test_the_zone_or_the_certificate_of_the_gateways_issuer_is_there_before_the_
     assert hostnames.zones(there) == {}
     assert hostnames.certificates(there) == {arn: ["*.llm.example.com", "chat.example.org"]}
     for other in (serving("{kind: private-ca}"), "config: {}", "config: {'gpucluster:serving': []}"):
-        assert hostnames.zones(other) == hostnames.certificates(other) == {}
+        assert (hostnames.zones(other), hostnames.certificates(other)) == ({}, {})
 
 
 def test_a_dataset_lies_there_in_enough_files_for_a_gang_of_64_to_share() -> None:

@@ -75,7 +75,7 @@ def test_a_gang_is_short_as_soon_as_a_pod_or_its_node_is_gone_whatever_volcano_c
     assert sentences(PodGroup=[group], Pod=[one, two], Node=ready[:1]) == short
     assert sentences(PodGroup=[group], Pod=[one], Node=ready) == short
     (waits,) = sentences(PodGroup=[group], Pod=[one, new], Node=ready)
-    assert waits.startswith(*short)
+    assert waits.startswith(short[0])
 
 
 def test_a_gang_without_pods_says_why_its_queue_does_not_let_it_in() -> None:
