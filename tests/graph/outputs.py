@@ -129,7 +129,7 @@ def _aws(token: str, name: str, inputs: Inputs) -> tuple[str, dict[str, Any]]:
 
 
 def _names(inputs: Inputs) -> list[str]:
-    return sorted({str(inputs["domainName"]), *inputs.get("subjectAlternativeNames", ())})
+    return sorted({str(inputs.get("domainName", "")), *inputs.get("subjectAlternativeNames", ())})
 
 
 def _validation(hostname: str) -> dict[str, str]:

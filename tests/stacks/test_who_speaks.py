@@ -133,6 +133,7 @@ EVERYTHING: dict[str, Any] = {
     "trials": ("training",),
     "tracking": MLFLOW,
     "outside": True,
+    "to_zero": True,
     "pipelines": True,
     "registry": 5000,
 }
@@ -151,6 +152,7 @@ LESS: dict[str, dict[str, Any]] = {
     "where no pool is measured": {"gates": ()},
     "where there are no experiments": {"trials": ()},
     "where nothing brings secrets": {"outside": False},
+    "where no service goes to zero": {"to_zero": False},
     "where there are no pipelines": {"pipelines": False},
     "where nothing looks for signatures": {"registry": None},
     "where the registry is asked by TLS's port": {"registry": 443},
