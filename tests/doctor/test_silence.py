@@ -36,9 +36,9 @@ ACTIONS = {
 }
 
 
-ELSEWHERE = {"home", "network", "own-image", "reservation"}
-"""Checks that ask something of some stacks only: test_home.py, test_existing_vpc.py, test_versions.py and
-test_reservations.py here.
+ELSEWHERE = {"certificate", "home", "network", "own-image", "reservation"}
+"""Checks that ask something of some stacks only: test_certificates.py, test_home.py, test_existing_vpc.py,
+test_versions.py and test_reservations.py here.
 """
 
 

@@ -124,8 +124,10 @@ class World:
     @functools.cached_property
     def zone(self) -> str:
         """A public zone, which no stack makes."""
-        made = boto3.client("route53", region_name="us-east-1").create_hosted_zone(
-            Name="llm.example.com", CallerReference=name("zone")
+        made = (
+            boto3.Session()
+            .client("route53", region_name="us-east-1")
+            .create_hosted_zone(Name="llm.example.com", CallerReference=name("zone"))
         )
         return str(made["HostedZone"]["Id"]).rpartition("/")[2]
 
