@@ -13,6 +13,7 @@ from tests.graph.schema_kubernetes import upstream
 from tests.graph.stackfiles import graph_of
 from tests.stacks.test_gateway import graph as with_gateway
 from tests.stacks.test_outside import dev as with_secrets_outside
+from tests.stacks.test_scale_to_zero import graph as with_a_service_at_zero
 from tests.stacks.test_scaled import deployed as with_karpenter
 from tests.stacks.test_signatures import deployed as with_signatures
 
@@ -43,7 +44,7 @@ def all_values(chart: str) -> tuple[dict[str, Any], set[str]]:
 
 def released() -> dict[str, list[Resource]]:
     """Releases by chart: those of prod, of dev what prod has no use for, such as what only autoscalers need, a
-    gateway's, what brings secrets from outside, what makes nodes, and what asks for signatures.
+    gateway's, what brings secrets from outside, what makes nodes, what asks for signatures, and what goes to zero.
     """
     found: dict[str, list[Resource]] = {}
     for stack in ("dev", "prod"):
@@ -51,7 +52,13 @@ def released() -> dict[str, list[Resource]]:
         found |= {_chart(each): [one for one in here if _chart(one) == _chart(each)] for each in here}
     asked = [
         each
-        for graph in (with_gateway(), with_secrets_outside(), with_karpenter(), with_signatures())
+        for graph in (
+            with_gateway(),
+            with_secrets_outside(),
+            with_karpenter(),
+            with_signatures(),
+            with_a_service_at_zero(),
+        )
         for each in graph.of_type("Release")
     ]
     return {**{_chart(each): [each] for each in asked}, **found}
