@@ -1,5 +1,6 @@
 """The settings' corpus through the whole program: good files keep every rule, bad ones register nothing."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,10 @@ import yaml
 from policy import RULES
 from policy.rule import violations
 from tests.graph import schema_aws, schema_kubernetes, schema_sdk
+from tests.graph.outputs import INVOKES
 from tests.graph.stackfiles import ROOT, refusal, run_program
 
+CALLER = "aws:index/getCallerIdentity:getCallerIdentity"
 CORPUS = ROOT / "tests" / "settings" / "corpus"
 SEEN_IN_THE_FILE_ONLY = {
     "a-character-of-no-text",
@@ -55,7 +58,10 @@ def test_a_good_file_without_machines_is_refused_by_one_sentence(path: Path) -> 
 
 
 @pytest.mark.parametrize("path", files("good", deployable=True))
-def test_what_a_good_file_deploys_keeps_every_rule_and_schema(path: Path) -> None:
+def test_what_a_good_file_deploys_keeps_every_rule_and_schema(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Deployed to the account that the file's certificate is of, where it names one."""
+    for account in re.findall(r"arn:aws:acm:[^:]*:(\d{12}):", path.read_text(encoding="utf-8")):
+        monkeypatch.setitem(INVOKES, CALLER, {**INVOKES[CALLER], "accountId": account})
     graph = run_program(config_in(path), stack="corpus")
     found = [str(each) for each in violations(graph, RULES)]
     for each in graph.resources.values():
