@@ -30,6 +30,12 @@ def _shown(graph: Graph) -> Iterator[tuple[Resource, Mapping[str, Any]]]:
             yield each, found
 
 
+def _certificates(graph: Graph, annotations: Mapping[str, Any]) -> list[Resource]:
+    """Those of the stack that the load balancer with these annotations shows: one, or none if it is somebody else's."""
+    arn = annotations[f"{BEGIN}-ssl-cert"]
+    return [one for one in graph.of_type(CERTIFICATE) if one.outputs.get("arn") == arn != UNKNOWN]
+
+
 @rule(
     source="kubernetes/cloud-provider-aws: pkg/providers/v1/aws.go, EnsureLoadBalancer (without ssl-ports every port "
     "of the Service ends TLS; without backend-protocol ssl it goes on in plain); Elastic Load Balancing API reference, "
@@ -69,9 +75,10 @@ def shown_certificates_are_issued(graph: Graph) -> Iterator[Finding]:
             yield certificate.name, f"is for {', '.join(lost)}, and no record shows whose that is"
     waits = {each.urn: each for each in graph.of_type(VALIDATION)}
     for each, found in _shown(graph):
-        arn = found[f"{BEGIN}-ssl-cert"]
-        own = [one for one in graph.of_type(CERTIFICATE) if one.outputs.get("arn") == arn != UNKNOWN]
-        if own and not any(waits[urn].inputs.get("certificateArn") == arn for urn in each.depends_on if urn in waits):
+        own = _certificates(graph, found)
+        if own and not any(
+            waits[urn].inputs.get("certificateArn") == own[0].outputs["arn"] for urn in each.depends_on if urn in waits
+        ):
             yield each.name, f"shows {own[0].name} without waiting until it is issued"
 
 
@@ -83,8 +90,7 @@ def shown_certificates_are_issued(graph: Graph) -> Iterator[Finding]:
 def shown_certificates_are_for_the_hostnames(graph: Graph) -> Iterator[Finding]:
     """A certificate at the load balancer is for every hostname behind it (Y12)."""
     for each, found in _shown(graph):
-        arn = found[f"{BEGIN}-ssl-cert"]
-        own = [one for one in graph.of_type(CERTIFICATE) if one.outputs.get("arn") == arn != UNKNOWN]
+        own = _certificates(graph, found)
         if not own:
             continue
         inputs = own[0].inputs

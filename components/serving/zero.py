@@ -63,18 +63,18 @@ def arrivals(router: str, scrape_seconds: int) -> str:
     return f'({grown} or vector(0)) and on () (count(up{{namespace="gateway"}} == 1) > 0)'
 
 
-def of_pods(over: str, series: str, service: str, namespace: str) -> str:
+def of_pods(series: str, service: str, namespace: str) -> str:
     """What a service's pods report, together; 0 where none is ready, nothing where one is and reports nothing."""
     named = f'namespace="{namespace}",service="{service}"'
     ready = f'kube_deployment_status_replicas_ready{{namespace="{namespace}",deployment="{service}"}}'
-    return f"{over}({series}{{{named}}}) or (sum({ready}) == 0)"
+    return f"sum({series}{{{named}}}) or (sum({ready}) == 0)"
 
 
 def triggers(zero: Zero, service: str, namespace: str) -> list[dict[str, Any]]:
     """What replicas follow. All metadata of triggers are texts (apis/keda/v1alpha1, ScaleTriggers)."""
-    running = of_pods("sum", "vllm:num_requests_running", service, namespace)
-    waiting = of_pods("sum", "vllm:num_requests_waiting", service, namespace)
-    cache = of_pods("sum", "vllm:kv_cache_usage_perc", service, namespace)
+    running = of_pods("vllm:num_requests_running", service, namespace)
+    waiting = of_pods("vllm:num_requests_waiting", service, namespace)
+    cache = of_pods("vllm:kv_cache_usage_perc", service, namespace)
     asked = f"({arrivals(zero.router, zero.scrape_seconds)}) + ({running}) + ({waiting})"
     return [
         # 1 while anybody asks, for one replica.

@@ -1,6 +1,7 @@
 """The rules by subject, without those about racks. Importing this package registers them in the draft's registry."""
 
 from planner.rules import (  # noqa: F401 - each registers its rules
+    acm,
     blocks,
     capacity,
     checkpoints,
@@ -11,7 +12,6 @@ from planner.rules import (  # noqa: F401 - each registers its rules
     experiments,
     external_secrets,
     frameworks,
-    front,
     gangs,
     gateway,
     images,

@@ -8,7 +8,7 @@ from planner.findings import Observation
 from planner.pool_types import AwsPoolPlan
 from planner.rules.known import services
 from planner.serving.replicas import room_for
-from planner.workload_types import ScalingPlan, ServicePlan
+from planner.workload_types import ServicePlan
 from settings.serving import Service
 
 _MINUTE = 60
@@ -47,7 +47,7 @@ def zero_uncounted(draft: Draft, service: Service) -> Iterable[Observation]:
     source="kube-scheduler: a pod that finds no node stays Pending",
 )
 def zero_without_a_way_back(draft: Draft, service: Service, plan: ServicePlan) -> Iterable[Observation]:
-    """The first replica of a service that has none finds a node, or callers get 503 for ever."""
+    """The first replica of a service that has none finds a node, or its callers get 503 until somebody makes room."""
     pool = draft.pools[plan.pool]
     others = [
         *(each.fewest for each in draft.services.values() if each.pool == pool.name and each.name != plan.name),
@@ -77,13 +77,13 @@ def zero_without_a_way_back(draft: Draft, service: Service, plan: ServicePlan) -
 )
 def zero_before_it_answers(_: Draft, service: Service, plan: ServicePlan) -> Iterable[Observation]:
     """A replica that comes back for a request has time to load before it is taken away again."""
-    scaling = plan.scaling
-    if scaling is None or scaling.idle_seconds is None or scaling.idle_seconds >= plan.startup_seconds:
+    idle, scaling = service.scale_to_zero, plan.scaling
+    if idle is None or scaling is None or (scaling.idle_seconds or 0) >= plan.startup_seconds:
         return
     least = ceil(plan.startup_seconds / _MINUTE)
     yield Observation(
         path="scaleToZero.idleMinutes",
-        sentence=f"after {scaling.idle_seconds // _MINUTE} min without a request the replica of {service.name} goes, "
+        sentence=f"after {idle.idle_minutes} min without a request the replica of {service.name} goes, "
         f"and it may need {plan.startup_seconds:,} s to load: it could go before it has answered anybody",
         remedy=f"set it to {least} or more",
         inputs={"idle": f"{scaling.idle_seconds:,} s", "startup": f"{plan.startup_seconds:,} s"},
@@ -98,13 +98,13 @@ def zero_before_it_answers(_: Draft, service: Service, plan: ServicePlan) -> Ite
 )
 def zero_callers_wait(draft: Draft, service: Service, plan: ServicePlan) -> Iterable[Observation]:
     """Whoever asks a service that has no replica gets 503 until it has loaded; everybody at the gateway can wake it."""
-    pool, scaling = draft.pools[plan.pool], plan.scaling
-    if scaling is None or plan.wake_seconds is None:
+    pool, idle = draft.pools[plan.pool], service.scale_to_zero
+    if idle is None:
         return
     node = isinstance(pool, AwsPoolPlan) and pool.scaled is not None
     yield Observation(
         path="scaleToZero",
-        sentence=f"after {_minutes(scaling)} min without a request {service.name} has no replica: callers get 503 for "
+        sentence=f"after {idle.idle_minutes} min without a request {service.name} has no replica: callers get 503 for "
         f"about {plan.wake_seconds:,} s, {plan.startup_seconds:,} s at most"
         + (", and for the minutes that Karpenter needs for a node" if node else "; the nodes stay, and cost as before")
         + ". A request wakes it with a wrong key too, since keys are checked beside the model",
@@ -112,7 +112,3 @@ def zero_callers_wait(draft: Draft, service: Service, plan: ServicePlan) -> Iter
         "zero-callers-wait; or remove scaleToZero",
         inputs={"wake": f"{plan.wake_seconds:,} s", "startup": f"{plan.startup_seconds:,} s"},
     )
-
-
-def _minutes(scaling: ScalingPlan) -> int:
-    return (scaling.idle_seconds or 0) // _MINUTE

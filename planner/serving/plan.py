@@ -37,6 +37,7 @@ from planner.workload_types import PodResources, ScalingPlan, ServicePlan, Trito
 from settings.serving import Service, Triton
 
 _MB_PER_GB = 1000
+_MINUTE_SECONDS = 60
 
 
 def plan_triton(
@@ -130,11 +131,8 @@ def _scaling(service: Service) -> ScalingPlan:
         kv_cache_percent=service.kv_cache_percent,
         up_seconds=service.scale_up_seconds,
         down_seconds=service.scale_down_seconds,
-        idle_seconds=service.scale_to_zero.idle_minutes * _SECONDS if service.scale_to_zero else None,
+        idle_seconds=service.scale_to_zero.idle_minutes * _MINUTE_SECONDS if service.scale_to_zero else None,
     )
-
-
-_SECONDS = 60
 
 
 _AS_SAID = {

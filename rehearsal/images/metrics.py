@@ -14,6 +14,7 @@ import ssl
 import threading
 from collections.abc import Mapping, Sequence
 from http.server import BaseHTTPRequestHandler
+from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
@@ -122,6 +123,11 @@ def _tls(launch: Launch, believed: Mapping[str, str]) -> ssl.SSLContext:
     certificate, key = launch.directory / "tls.crt", launch.directory / "tls.key"
     places.write(certificate, pair.certificate)
     places.write(key, pair.key)
+    return aggregated(certificate, key, believed)
+
+
+def aggregated(certificate: Path, key: Path, believed: Mapping[str, str]) -> ssl.SSLContext:
+    """TLS of a server behind the API server, which shows it a certificate of the front proxy's authority."""
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(certificate, key)
     if authority := believed.get("requestheader-client-ca-file"):

@@ -19,7 +19,7 @@ from urllib.request import ProxyHandler, build_opener
 from rehearsal import places
 from rehearsal.cluster.tls import TlsServer
 from rehearsal.images.keda.scaled import OWNER_KEY, milli, written
-from rehearsal.images.metrics import AUTHENTICATION, PROBES, flag, handler
+from rehearsal.images.metrics import AUTHENTICATION, PROBES, aggregated, flag, handler
 from rehearsal.kube.client import ApiError, Unreachable
 from rehearsal.kubelet.process import client
 from rehearsal.kubelet.program import Launch, Local, Program, failed
@@ -97,9 +97,4 @@ def _tls(launch: Launch, secret: Mapping[str, Any], believed: Mapping[str, str])
     certificate, key = launch.directory / "tls.crt", launch.directory / "tls.key"
     for path in (certificate, key):
         places.write(path, base64.b64decode(secret["data"][path.name]))
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(certificate, key)
-    if authority := believed.get("requestheader-client-ca-file"):
-        tls.load_verify_locations(cadata=authority)
-        tls.verify_mode = ssl.CERT_OPTIONAL
-    return tls
+    return aggregated(certificate, key, believed)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from planner.faces.nodes import signer_words
-from planner.rules.front import IDLE_SECONDS
+from planner.rules.acm import IDLE_SECONDS
 from planner.serving.gateway import LETS_ENCRYPT, FrontPlan
 from tests.planner.serving.test_gateway import ACME, EVERYBODY, GATEWAY, ZONE, opened
 from tests.planner.stacks import planned, planned_metal, sections
@@ -25,7 +25,7 @@ def acm(**issuer: str) -> dict[str, Any]:
 def told(found: Any) -> list[str]:
     """The rules about certificates at the load balancer that something breaks."""
     every = [each.rule for each in (*found.errors, *found.warnings)]
-    return [each for each in every if each.startswith(("front", "issuer"))]
+    return [each for each in every if each.startswith(("acm", "issuer"))]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_an_issued_one_is_of_the_stacks_region_and_account(
     certificate: str, platform: dict[str, str], said: list[str]
 ) -> None:
     found = planned("dev", opened(issuer=acm(certificate=certificate)) | platform)
-    errors = [each for each in found.errors if each.rule == "front-certificate"]
+    errors = [each for each in found.errors if each.rule == "acm-certificate"]
     assert [each.sentence for each in errors] == said
     assert {each.path for each in errors} <= {"gpucluster:serving.gateway.issuer.certificate"}
 
@@ -83,8 +83,8 @@ def test_an_issued_one_is_of_the_stacks_region_and_account(
 def test_racks_have_no_load_balancer_of_aws() -> None:
     gateway = {**GATEWAY, "issuer": acm(zone=ZONE)}
     found = planned_metal({"serving": {"services": [], "gateway": gateway}})
-    (error,) = (each for each in found.errors if each.rule.startswith(("front", "issuer")))
-    assert (error.rule, error.path) == ("front-elsewhere", "gpucluster:serving.gateway.issuer.kind")
+    (error,) = (each for each in found.errors if each.rule.startswith(("acm", "issuer")))
+    assert (error.rule, error.path) == ("acm-elsewhere", "gpucluster:serving.gateway.issuer.kind")
     assert "private-ca" in error.remedy
 
 
@@ -92,7 +92,7 @@ def test_racks_have_no_load_balancer_of_aws() -> None:
     ("count", "issuer", "expected"),
     [
         (10, acm(zone=ZONE), []),
-        (11, acm(zone=ZONE), ["front-names"]),
+        (11, acm(zone=ZONE), ["acm-names"]),
         (11, acm(certificate=arn()), []),
     ],
     ids=["ten", "eleven", "of somebody's certificate"],
@@ -104,7 +104,7 @@ def test_one_certificate_has_ten_names_unless_aws_has_raised_that(count: int, is
     assert told(found) == expected
 
 
-@pytest.mark.parametrize(("length", "expected"), [(64, []), (65, ["front-long-name"])])
+@pytest.mark.parametrize(("length", "expected"), [(64, []), (65, ["acm-long-name"])])
 def test_the_shortest_hostname_is_a_common_name(length: int, expected: list[str]) -> None:
     begin, end = "llama-3-8b.", ".example.com"
     domain = "x" * (length - len(begin) - len(end)) + end
@@ -120,13 +120,13 @@ def test_a_whole_answer_that_is_silent_for_longer_than_the_load_balancer_waits_i
     found = planned("dev", opened(long, issuer=acm(zone=ZONE)))
     seconds = found.services["llama-3-8b"].longest_stream_seconds
     assert seconds > IDLE_SECONDS
-    (warning,) = (each for each in found.warnings if each.rule == "front-silence")
+    (warning,) = (each for each in found.warnings if each.rule == "acm-silence")
     assert (warning.subject, warning.path) == ("llama-3-8b", "gpucluster:serving.services[0].maxModelLen")
     assert (
         f"takes {seconds:,} s, and the load balancer closes connections that are silent for 350 s" in warning.sentence
     )
     for others in (opened(long), opened({**long, "public": False}, issuer=acm(zone=ZONE))):
-        assert "front-silence" not in told(planned("dev", others))
+        assert "acm-silence" not in told(planned("dev", others))
 
 
 @pytest.mark.parametrize(

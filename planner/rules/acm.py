@@ -21,7 +21,7 @@ _ELSEWHERE = "take issuer: {kind: acme, email: ...} or {kind: private-ca}"
     formula="issuer acm: platform aws",
     source="ACM user guide, Services integrated with AWS Certificate Manager: its keys do not leave AWS",
 )
-def front_elsewhere(draft: Draft) -> Iterable[Observation]:
+def acm_elsewhere(draft: Draft) -> Iterable[Observation]:
     """Certificates of ACM are shown by load balancers of AWS, which racks have not."""
     gateway = draft.gateway
     if gateway is None or gateway.front is None or isinstance(draft, AwsDraft):
@@ -39,7 +39,7 @@ def front_elsewhere(draft: Draft) -> Iterable[Observation]:
     source="Elastic Load Balancing API reference, CreateListener: CertificateNotFound for one of another region; the "
     "ARN's fields, AWS General Reference, ARNs",
 )
-def front_certificate(draft: AwsDraft) -> Iterable[Observation]:
+def acm_certificate(draft: AwsDraft) -> Iterable[Observation]:
     """An existing certificate is of the region and account in which the load balancer looks for it."""
     front = draft.gateway.front if draft.gateway else None
     if front is None or front.certificate is None:
@@ -63,7 +63,7 @@ def front_certificate(draft: AwsDraft) -> Iterable[Observation]:
     formula=f"hostnames of a certificate that the stack requests <= {NAMES}",
     source="ACM user guide, Quotas: 10 domain names per certificate, 100 on request",
 )
-def front_names(draft: AwsDraft) -> Iterable[Observation]:
+def acm_names(draft: AwsDraft) -> Iterable[Observation]:
     """A request for more names than the account's quota allows is refused in `up`."""
     gateway = draft.gateway
     if gateway is None or gateway.front is None or gateway.front.zone is None or len(gateway.hostnames) <= NAMES:
@@ -72,7 +72,7 @@ def front_names(draft: AwsDraft) -> Iterable[Observation]:
         path="serving.gateway.issuer.zone",
         sentence=f"the certificate is for {len(gateway.hostnames)} hostnames, and ACM's quota is {NAMES} unless AWS "
         "has raised it for the account",
-        remedy="have the quota raised and waive front-names, or name an issued certificate for all of them, such as "
+        remedy="have the quota raised and waive acm-names, or name an issued certificate for all of them, such as "
         "one for *.DOMAIN (issuer: {kind: acm, certificate: arn:...})",
         inputs={"hostnames": str(len(gateway.hostnames))},
     )
@@ -84,7 +84,7 @@ def front_names(draft: AwsDraft) -> Iterable[Observation]:
     source="ACM user guide, Request a public certificate: the first name is the common name, of 64 octets at most "
     "(RFC 5280)",
 )
-def front_long_name(draft: AwsDraft) -> Iterable[Observation]:
+def acm_long_name(draft: AwsDraft) -> Iterable[Observation]:
     """One of the names fits the certificate's common name; the stack asks for the shortest first."""
     gateway = draft.gateway
     if gateway is None or gateway.front is None or gateway.front.zone is None or not gateway.hostnames:
@@ -108,7 +108,7 @@ def front_long_name(draft: AwsDraft) -> Iterable[Observation]:
     source='Elastic Load Balancing user guide for Network Load Balancers, "Update the TCP idle timeout": TLS listeners '
     "close connections in which no data was sent for 350 s, which cannot be changed",
 )
-def front_silence(draft: Draft, service: Service | Triton) -> Iterable[Observation]:
+def acm_silence(draft: Draft, service: Service | Triton) -> Iterable[Observation]:
     """A load balancer that ends TLS closes a connection that is silent for too long, as one that waits for a whole
     answer is. A stream's tokens are data.
     """
@@ -120,7 +120,7 @@ def front_silence(draft: Draft, service: Service | Triton) -> Iterable[Observati
             path="maxModelLen",
             sentence=f"an answer of full length takes {plan.longest_stream_seconds:,} s, and the load balancer closes "
             f"connections that are silent for {IDLE_SECONDS} s: callers who do not stream do not get it",
-            remedy="have callers stream (stream: true) or limit max_tokens, then waive front-silence with the service "
+            remedy="have callers stream (stream: true) or limit max_tokens, then waive acm-silence with the service "
             "as subject; or lower maxModelLen; or take issuer: {kind: acme, ...}, where the gateway keeps "
             "connections alive",
             inputs={"longest answer, s": str(plan.longest_stream_seconds), "idle, s": str(IDLE_SECONDS)},
