@@ -19,7 +19,7 @@ from rich.console import Console
 
 from rehearsal import places, supervisor
 from rehearsal.cluster.layout import PROXY
-from rehearsal.cluster.proxy import admitting
+from rehearsal.cluster.proxy import UNREACHED, admitting
 from rehearsal.command.meter import Meter
 from rehearsal.command.session import Session, kubeconfigs, open_session
 from rehearsal.engine import declared
@@ -163,10 +163,18 @@ class Rehearsed:
         return done.stdout
 
     def answered(self, service: str, path: str, **fields: str) -> Any:
-        """What a Service of the cluster answers, decoded, by the cluster's own proxy."""
+        """What a Service of the cluster answers, decoded, by the cluster's own proxy, once somebody is there to answer.
+
+        A pod that load keeps from its probe leaves its Service for a while, as in life.
+        """
         proxy = self.kubeconfig.with_name(PROXY).read_text()
         with urllib3.ProxyManager(proxy, proxy_headers=admitting(proxy)) as pool:
-            answer = pool.request("GET", f"http://{service}/{path}", fields=fields, timeout=60.0)
+
+            def reached() -> urllib3.BaseHTTPResponse | None:
+                answer = pool.request("GET", f"http://{service}/{path}", fields=fields, timeout=60.0)
+                return None if UNREACHED in answer.headers else answer
+
+            answer = until(reached, f"{service} to have somebody who answers")
         assert answer.status == 200, answer.data
         return answer.json()
 
