@@ -187,4 +187,51 @@ OWNED = [
         CLAIMED, (thing("apiregistration.k8s.io/v1", "APIService", namespace="", spec={"group": "other.io"}), GROUP)
     ),
 ]
-PROGRAMS = [*PROBED, *SCALED, *REMEMBERED, *BESIDE, *OWNED]
+WAKES = "services_at_zero_can_wake"
+INSIDE = release("keda", watchNamespace="here")
+CRON = {"type": "cron", "metadata": {"start": "0 8 * * *"}}
+
+
+def asleep(*triggers: Any, place: str = "here", least: int = 0, **annotations: str) -> Resource:
+    """A ScaledObject of a server, with annotations of KEDA's."""
+    spec = {"scaleTargetRef": {"name": "one"}, "minReplicaCount": least, "triggers": list(triggers)}
+    named = {f"autoscaling.keda.sh/{key.replace('_', '-')}": value for key, value in annotations.items()}
+    metadata = {"name": "one", "namespace": place, "annotations": named}
+    return resource("kubernetes:keda.sh/v1alpha1:ScaledObject", "one", metadata=metadata, spec=spec)
+
+
+def asking(query: str) -> dict[str, Any]:
+    """A trigger by a query."""
+    return {"type": "prometheus", "metadata": {"query": query, "threshold": "1"}}
+
+
+def pods_with(selector: str) -> dict[str, Any]:
+    """A trigger by pods that there are."""
+    return {"type": "kubernetes-workload", "metadata": {"podSelector": selector, "value": "1"}}
+
+
+OWN = 'sum(vllm:num_requests_waiting{service="one"}) by (service)'
+SLEEPING = [
+    Program(
+        WAKES, (asleep({"type": "cpu"}, {"type": "memory"}), SCALER), "cpu is measured in pods; memory is measured"
+    ),
+    Program(WAKES, (asleep(), SCALER), "it has no trigger"),
+    Program(WAKES, (asleep(asking(OWN)), SCALER), "vllm:num_requests_waiting is exported by the pods themselves"),
+    Program(WAKES, (asleep(asking("avg(tgi_queue_size) > 3"), {"type": "cpu"}), SCALER), "tgi_queue_size is exported"),
+    Program(WAKES, (asleep(pods_with("app=one")), deployment(), SCALER), "app=one means its own pods"),
+    Program(WAKES, (asleep(CRON), METRICS), "nothing here installs KEDA"),
+    Program(WAKES, (asleep(CRON, place="there"), INSIDE), "lies in there, and KEDA looks at here alone"),
+    Program(WAKES, (asleep(CRON, paused="true"), SCALER), "is paused"),
+    Program(WAKES, (asleep(CRON, paused_replicas="0"), SCALER), "is paused"),
+    Program(WAKES, (asleep(CRON), INSIDE)),
+    Program(WAKES, (asleep(CRON, paused_replicas="2", paused="false"), SCALER)),
+    Program(WAKES, (asleep({"type": "cpu"}, CRON), SCALER)),
+    Program(WAKES, (asleep({"type": "cpu"}, least=1), METRICS)),
+    Program(WAKES, (asleep(asking(f"{OWN} + sum(increase(traefik_router_requests_total[1m]))")), SCALER)),
+    Program(WAKES, (asleep(asking(f"{OWN} or vector(1)")), SCALER)),
+    Program(WAKES, (asleep(asking("probe_success == 0")), SCALER)),
+    Program(WAKES, (asleep(pods_with("app=one")), deployment(), deployment(name="two"), SCALER)),
+    Program(WAKES, (asleep(pods_with("app=other")), deployment(), SCALER)),
+    Program(WAKES, (asleep(pods_with("app=one")), deployment(), release("any", namespace="here"), SCALER)),
+]
+PROGRAMS = [*PROBED, *SCALED, *REMEMBERED, *BESIDE, *OWNED, *SLEEPING]
