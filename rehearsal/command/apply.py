@@ -111,6 +111,7 @@ def wait_until_running(session: Session) -> tuple[list[ClusterView], list[str]]:
     guard = session.guard(lambda *_: None)
     with session.meter.phase("what was declared"):
         while True:
+            began = time.monotonic()
             guard.look()
             gone, views = session.gone(), session.views()
             missing = gone + [sentence for view in views for sentence in view.unready()]
@@ -122,7 +123,8 @@ def wait_until_running(session: Session) -> tuple[list[ClusterView], list[str]]:
                 if sentence not in said:
                     session.console.print(f"  [dim]… {escape(sentence)}[/]", highlight=False)
             said = missing
-            time.sleep(LOOK_SECONDS)
+            # At most half of the time goes into looking: the cluster comes to be on the same processors.
+            time.sleep(max(LOOK_SECONDS, now - began))
 
 
 def summary(outcome: Outcome) -> str:

@@ -1,21 +1,25 @@
 """Sites for the engine tier: one with the dev stack applied, which all share; whoever breaks things opens another."""
 
 import shutil
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
 from . import rehearsed as sites
 from .rehearsed import Rehearsed, rehearsed
+from .shared_sites import DEV_SITE, SharedSites, shared
 from .trees import Tree
 
 END_OF_DEV = "test_dev_destroy"
 """The module that destroys the shared stack."""
-DEV_SITE = "dev_site"
-SITES = (DEV_SITE, "survivor")
-"""The fixtures of sites that several modules share."""
+SITES = pytest.StashKey[SharedSites]()
 SCRATCH = pytest.StashKey[pytest.TempPathFactory]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[SITES] = SharedSites()
+    config.pluginmanager.register(config.stash[SITES])
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -23,10 +27,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """First what shares the applied stack, then its end and other shared sites, then the rest, in which what takes
     minutes begins before much that is short; what shares a site goes to one worker.
     """
-
-    def shared(item: pytest.Item) -> str | None:
-        used = getattr(item, "fixturenames", ())
-        return next((each for each in SITES if each in used), None)
 
     def turn(item: pytest.Item) -> int:
         if item.path.parent != Path(__file__).parent:
@@ -66,11 +66,16 @@ def tree(tmp_path: Path) -> Tree:
 
 
 @pytest.fixture(scope="session")
-def dev_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsed]:
+def shared_sites(pytestconfig: pytest.Config) -> SharedSites:
+    """Where a site that modules share is opened, so that it ends with its last test."""
+    return pytestconfig.stash[SITES]
+
+
+@pytest.fixture(scope="session")
+def dev_site(shared_sites: SharedSites, tmp_path_factory: pytest.TempPathFactory) -> Rehearsed:
     """The shared site before anything is applied."""
     directory = tmp_path_factory.mktemp("dev")
-    with rehearsed("dev", Tree.copy(directory / "tree"), directory / "state") as site:
-        yield site
+    return shared_sites.entered(DEV_SITE, rehearsed("dev", Tree.copy(directory / "tree"), directory / "state"))
 
 
 @pytest.fixture(scope="session")

@@ -36,7 +36,8 @@ from rehearsal.particulars import region
 from .trees import ROOT, Tree
 
 PATIENCE_SECONDS = 180.0
-LOOK_SECONDS = 0.25
+LOOK_SECONDS, LOOK_SHARE = 0.25, 3
+"""How long to wait between looks, and that looking takes a third of the time at most: others need the processor."""
 COMMAND_SECONDS = 900.0
 SAVED_AT_ITS_END = {"PULUMI_EXPERIMENTAL": "true", "PULUMI_SKIP_CHECKPOINTS": "true"}
 """For the CLI: a run writes its state once. Written with each step, it takes two thirds of an engine's time."""
@@ -50,11 +51,14 @@ running: list["Rehearsed"] = []
 
 def until(condition: Callable[[], Any], what: str, seconds: float = PATIENCE_SECONDS, left: Sequence[str] = ()) -> Any:
     """The first true value of `condition`; fails the test, saying for what it waited, and what is `left` by then."""
-    deadline = time.monotonic() + seconds
+    began = time.monotonic()
+    deadline = began + seconds
     while not (value := condition()):
-        if time.monotonic() > deadline:
+        ended = time.monotonic()
+        if ended > deadline:
             pytest.fail("; ".join([f"waited {seconds:.0f} s for {what}", *left]))
-        time.sleep(LOOK_SECONDS)
+        time.sleep(max(LOOK_SECONDS, (LOOK_SHARE - 1) * (ended - began)))
+        began = time.monotonic()
     return value
 
 
