@@ -17,7 +17,7 @@ from rehearsal.processes import Identity
 from .rehearsed import command, until
 from .trees import ROOT
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.scale]
 
 NAME = "interrupted"
 END_SECONDS = 90.0

@@ -168,7 +168,7 @@ def without_rights(site: Rehearsed, locked_out: Step) -> Step:
 
 
 @pytest.fixture(scope="module")
-def bare(site: Rehearsed, without_rights: Step) -> Step:
+def bare(site: Rehearsed, locked_out: Step) -> Step:
     """Everything is there but what makes GPUs, EFA and the file system usable."""
     site.tree.restore()
     wrong.many_small_pools(site.tree)
