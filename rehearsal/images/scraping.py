@@ -6,7 +6,6 @@ cluster are dialled through its proxy (`proxy_url`), and Prometheus watches Kube
 "Configuration", `<http_config>`, `<kubernetes_sd_config>`, `<email_config>`.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -31,10 +30,8 @@ class Machine:
 
     def path(self, text: str) -> str:
         """A text that is a path below one of the mounts, as it is on this machine; any other text as it is."""
-        for mount in self.mounts:
-            if re.match(rf"{re.escape(mount.rstrip('/'))}(/|$)", text):
-                return self.root + text
-        return text
+        below = text.startswith("/") and any(f"{text}/".startswith(f"{each.rstrip('/')}/") for each in self.mounts)
+        return self.root + text if below else text
 
 
 def prometheus(text: bytes, machine: Machine) -> bytes:

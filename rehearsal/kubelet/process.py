@@ -73,7 +73,7 @@ class RealProcess(Local):
     ) -> None:
         self._launch, self._ports, self._convert, self._host = launch, dict(ports), convert, host
         self._directory = places.private_directory(launch.directory)
-        self._written: dict[str, set[Path]] = {}
+        self._written: dict[str, dict[Path, bytes]] = {}
         self._lock = threading.Lock()
         self._token = request_token(launch)
         self.refresh_files()
@@ -132,11 +132,14 @@ class RealProcess(Local):
                 else:
                     present = {name: held for name, held in present.items() if name == mount.sub_path}
                 files = {target if mount.sub_path else target / name: held for name, held in present.items()}
+                before = self._written.get(mount.path, {})
                 for path, held in files.items():
-                    _replace(path, self._convert("/" + str(path.relative_to(self._directory / FILES)), held))
-                for gone in self._written.get(mount.path, set()) - set(files):
+                    # A large configuration takes a second to convert, and is asked for with each change around it.
+                    if before.get(path) != held:
+                        _replace(path, self._convert("/" + str(path.relative_to(self._directory / FILES)), held))
+                for gone in set(before) - set(files):
                     gone.unlink(missing_ok=True)
-                self._written[mount.path] = set(files)
+                self._written[mount.path] = files
 
     def _identity(self, volume: Mapping[str, Any]) -> dict[str, bytes]:
         """The files by which a process in a pod knows who it is: its token and its namespace."""

@@ -105,6 +105,30 @@ def test_a_secrets_bytes_lie_in_its_files_and_go_with_its_keys(run: Run, cluster
     done(run("two", "test -d /etc/config"))
 
 
+def test_files_are_converted_when_they_change_and_not_with_every_change_around_them(
+    run: Run, cluster: Cluster, tmp_path: Path
+) -> None:
+    asked: list[bytes] = []
+
+    def convert(path: str, held: bytes) -> bytes:
+        if path == "/etc/config/plain":
+            asked.append(held)
+        return held.upper()
+
+    process = run("one", "sleep 20", convert=convert)
+    process.refresh_files()
+    cluster.secret = {"plain": b"two"}
+    process.refresh_files()
+    process.refresh_files()
+    assert asked == [b"one", b"two"]
+    assert (tmp_path / "pods/p/one/0" / FILES / "etc/config/plain").read_bytes() == b"TWO"
+    cluster.secret = {}
+    process.refresh_files()
+    cluster.secret = {"plain": b"two"}
+    process.refresh_files()
+    assert asked == [b"one", b"two", b"two"], "a file that went comes back"
+
+
 def test_a_secret_that_must_be_there_leaves_its_files_when_it_goes_and_an_optional_one_does_not(
     run: Run, cluster: Cluster, tmp_path: Path
 ) -> None:
