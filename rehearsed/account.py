@@ -85,7 +85,7 @@ def stored(text: str) -> dict[str, dict[str, int]]:
 
     Nothing where the stack file names no store, and in Ceph's, which the stack itself makes, nothing yet.
     """
-    store = _section(_section(_section(yaml.safe_load(text), "config"), "gpucluster:inventory"), "objectStore")
+    store = _section(_section(_section(preset.parsed(text), "config"), "gpucluster:inventory"), "objectStore")
     if "endpoint" not in store:
         return {}
     found: dict[str, dict[str, int]] = {str(store.get("bucket")): {}}
@@ -96,7 +96,7 @@ def stored(text: str) -> dict[str, dict[str, int]]:
 
 def images(text: str) -> dict[str, str]:
     """The AMIs that pools name, each built from the release of EKS' that fits the pool."""
-    named = [each for each in _pools(yaml.safe_load(text)) if "ami" in each]
+    named = [each for each in _pools(preset.parsed(text)) if "ami" in each]
     if not named:
         return {}
     # Half a second, which no other stack file waits for.
@@ -113,7 +113,7 @@ def images(text: str) -> dict[str, str]:
 
 def secrets(text: str) -> dict[str, str]:
     """What Secrets Manager has of what the stack file names there, by name or ARN: a value, or an object of values."""
-    config = _section(yaml.safe_load(text), "config")
+    config = _section(preset.parsed(text), "config")
     named: dict[str, list[str | None]] = {}
     for each in _section(_section(config, "gpucluster:externalSecrets"), "secrets").values():
         named.setdefault(str(each["id"]), []).append(each.get("property"))
@@ -129,7 +129,7 @@ def _value(secret: str, name: str | None) -> str:
 
 def people(text: str) -> tuple[str, ...]:
     """The administrators and members of teams that the stack file names by their ARNs."""
-    config = _section(yaml.safe_load(text), "config")
+    config = _section(preset.parsed(text), "config")
     named = list(_section(config, "gpucluster:security").get("adminArns") or ())
     for team in machines.mappings(config.get("gpucluster:teams")):
         named += [member["arn"] for member in machines.mappings(team.get("members")) if "arn" in member]
@@ -138,7 +138,7 @@ def people(text: str) -> tuple[str, ...]:
 
 def sources(text: str) -> Iterator[Held]:
     """The buckets of `storage.sources`; those of another account let this one read."""
-    document = yaml.safe_load(text)
+    document = preset.parsed(text)
     config = document.get("config") if isinstance(document, dict) else None
     storage = (config or {}).get("gpucluster:storage")
     for each in (storage.get("sources") or ()) if isinstance(storage, dict) else ():
@@ -149,7 +149,7 @@ def sources(text: str) -> Iterator[Held]:
 def instances(text: str) -> Mapping[str, Mapping[str, int]]:
     """The instances of the pools that are not in a block, by how they are bought and by type."""
     found: dict[str, Counter[str]] = {}
-    for pool in _pools(yaml.safe_load(text)):
+    for pool in _pools(preset.parsed(text)):
         market, type_, count = pool.get("capacity", "on-demand"), pool.get("instanceType"), pool.get("count")
         if market != "capacity-block" and isinstance(type_, str) and isinstance(count, int):
             found.setdefault(str(market), Counter())[type_] += count
@@ -161,7 +161,7 @@ def caller(text: str) -> str | None:
 
     Whoever deploys from inside stands in the network of the VPC, which has a default.
     """
-    platform = _section(_section(yaml.safe_load(text), "config"), "gpucluster:platform")
+    platform = _section(_section(preset.parsed(text), "config"), "gpucluster:platform")
     access = _section(platform, "access")
     inside = [platform.get("vpcCidr", DEFAULT_VPC)] if access.get("via") == "inside" else []
     for network in (*(platform.get("publicAccessCidrs") or ()), *(access.get("cidrs") or ()), *inside):
@@ -209,7 +209,7 @@ class Block:
 def blocks(text: str) -> list[Block]:
     """The capacity blocks that a stack file names; what is not whole is left for the program to refuse."""
     found: dict[str, Block] = {}
-    for pool in _pools(yaml.safe_load(text)):
+    for pool in _pools(preset.parsed(text)):
         for block in _blocks(pool):
             before = found.get(block.id)
             found[block.id] = replace(block, count=block.count + (before.count if before else 0))
@@ -238,7 +238,7 @@ def _pools(document: Any) -> Iterable[dict[str, Any]]:
 def _services(text: str) -> Iterator[dict[str, Any]]:
     """Every mapping with `weights` in lists at the third level of `config:`, where services are."""
     try:
-        document = yaml.safe_load(text)
+        document = preset.parsed(text)
     except yaml.YAMLError:
         return
     config = document.get("config") if isinstance(document, dict) else None
@@ -254,7 +254,7 @@ def _services(text: str) -> Iterator[dict[str, Any]]:
 def _datasets(text: str) -> Iterator[str]:
     """Sources of the datasets, without a slash at their end."""
     with contextlib.suppress(yaml.YAMLError):
-        training = _section(_section(yaml.safe_load(text), "config"), "gpucluster:training")
+        training = _section(_section(preset.parsed(text), "config"), "gpucluster:training")
         found = training.get("datasets")
         for each in found if isinstance(found, list) else ():
             if isinstance(each, dict) and "source" in each:

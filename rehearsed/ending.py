@@ -12,7 +12,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import jmespath
-import yaml
 from botocore.exceptions import ClientError
 
 from rehearsal.cloud.schedules import Call, Schedules
@@ -95,7 +94,7 @@ def outlive(text: str, account: Account, say: Callable[[str], None]) -> list[str
 
     Returns what is not as it should be then, in sentences.
     """
-    keeper = yaml.safe_load(preset.whole(text))["config"].get("gpucluster:keeper")
+    keeper = preset.parsed(preset.whole(text))["config"].get("gpucluster:keeper")
     if keeper is None:
         return []
     places = [Region(account, name) for name in _regions(account, text)]

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-import yaml
-
 from rehearsed.machines import mappings
+from rehearsed.preset import parsed
 
 
 def zones(text: str) -> dict[str, str]:
@@ -26,7 +25,7 @@ def certificates(text: str) -> dict[str, list[str]]:
 
 
 def _serving(text: str) -> Mapping[str, Any]:
-    return _part(_part(yaml.safe_load(text), "config"), "gpucluster:serving")
+    return _part(_part(parsed(text), "config"), "gpucluster:serving")
 
 
 def _part(above: Any, key: str) -> Mapping[str, Any]:

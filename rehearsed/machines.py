@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import yaml
-
 from rehearsal.metal.machine import Card, Drive, Gpu, Machine
+from rehearsed.preset import parsed
 
 PROJECT = "gpucluster"
 LOGIN = f"{PROJECT}:sshKey"
@@ -71,7 +70,7 @@ UNKNOWN = Server("", 64, 256)
 
 def machines(text: str) -> tuple[Machine, ...]:
     """Every host of the inventory; none in a stack file without one, or with one that is not whole."""
-    config = (yaml.safe_load(text) or {}).get("config") or {}
+    config = (parsed(text) or {}).get("config") or {}
     inventory = config.get(f"{PROJECT}:inventory")
     if not isinstance(inventory, dict):
         return ()
@@ -103,7 +102,7 @@ def _asking(config: Mapping[str, Any]) -> Iterator[str]:
 
 def secrets(text: str) -> Sequence[str]:
     """Full keys of what a stack of hosts must be told."""
-    config = (yaml.safe_load(text) or {}).get("config") or {}
+    config = (parsed(text) or {}).get("config") or {}
     login = (config.get(f"{PROJECT}:supply") or {}).get("registryLogin") or {}
     own = [str(login.get("secret", "registryPassword"))] if login else []
     return [f"{PROJECT}:{key}" for key in (*SECRETS, *own)] if machines(text) else []
@@ -111,7 +110,7 @@ def secrets(text: str) -> Sequence[str]:
 
 def files(text: str) -> Mapping[str, Mapping[str, int]]:
     """The datasets, which lie on the shared file system: nothing brings them there."""
-    config = (yaml.safe_load(text) or {}).get("config") or {}
+    config = (parsed(text) or {}).get("config") or {}
     if not machines(text):
         return {}
     named = [str(each.get("name")) for each in mappings((config.get(f"{PROJECT}:training") or {}).get("datasets"))]

@@ -14,6 +14,7 @@ import yaml
 
 from rehearsal.images.contents import Inside, Known, stock
 from rehearsal.kubelet.images import repository
+from rehearsed.preset import parsed
 
 _NAME = r"(.*?)(?::(\d+(?:\.\d+)*)\.\.(\d+(?:\.\d+)*)?)?"
 ROOT = Path(__file__).resolve().parent.parent
@@ -62,7 +63,7 @@ def declared(root: Path) -> Iterator[Mapping[str, Any]]:
     """The rows about images in the stack files at `root`; what cannot be read is left for the program to refuse."""
     for path in sorted(root.glob("Pulumi.*.yaml")):
         try:
-            found = yaml.safe_load(path.read_text())["config"]["gpucluster:catalogue"]["images"]
+            found = parsed(path.read_text())["config"]["gpucluster:catalogue"]["images"]
         except (KeyError, TypeError, yaml.YAMLError):
             continue
         yield from (row for row in found if isinstance(row, dict) and "name" in row)

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import yaml
-
 from rehearsed import machines, preset
 
 PROJECT = "gpucluster"
@@ -14,7 +12,7 @@ def secrets(text: str) -> Sequence[str]:
     of alerts, of the databases of trials and pipelines, of a tracker and of hosts, each once.
     """
     text = preset.whole(text)
-    config = (yaml.safe_load(text) or {}).get("config") or {}
+    config = (preset.parsed(text) or {}).get("config") or {}
     receivers = (config.get(f"{PROJECT}:monitoring") or {}).get("receivers") or ()
     serving = config.get(f"{PROJECT}:serving") or {}
     services, servers = serving.get("services") or (), serving.get("triton") or ()

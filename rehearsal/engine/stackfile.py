@@ -50,7 +50,7 @@ def stack_file(root: Path, stack: str) -> Path:
     path = root / f"Pulumi.{stack}.yaml"
     if path.is_file():
         try:
-            yaml.compose(path.read_bytes(), Loader=yaml.SafeLoader)
+            yaml.compose(path.read_bytes(), Loader=yaml.CSafeLoader)
         except yaml.YAMLError as error:
             raise StackFileError(f"{path.name} is not valid YAML: {error}") from error
         return path
@@ -137,7 +137,7 @@ def _project(root: Path) -> dict[str, Any]:
 
 def _mapping(text: str) -> yaml.MappingNode | None:
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        node = yaml.compose(text, Loader=yaml.CSafeLoader)
     except yaml.YAMLError as error:
         raise StackFileError(f"the stack file is not valid YAML: {error}") from error
     if node is None:

@@ -113,9 +113,14 @@ def test_status_tells_by_which_proxy_a_clusters_services_answer(
 
 def waited(views: Callable[[], list[ClusterView]], monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is complained of in the end, on a clock that goes ten seconds with each look."""
-    clock = itertools.count(0.0, 10.0)
-    monkeypatch.setattr(apply, "time", SimpleNamespace(monotonic=lambda: next(clock), sleep=lambda _: None))
-    fake = SimpleNamespace(console=Console(file=io.StringIO()), meter=Meter(), views=views, gone=list)
+    clock = [0.0]
+
+    def looked() -> list[ClusterView]:
+        clock[0] += 10.0
+        return views()
+
+    monkeypatch.setattr(apply, "time", SimpleNamespace(monotonic=lambda: clock[0], sleep=lambda _: None))
+    fake = SimpleNamespace(console=Console(file=io.StringIO()), meter=Meter(), views=looked, gone=list)
     fake.guard = lambda _: SimpleNamespace(look=lambda: None)
     return apply.wait_until_running(fake)[1]  # type: ignore[arg-type]
 
