@@ -12,6 +12,7 @@ from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_va
 from pydantic_core import InitErrorDetails
 
 from settings.aws import Aws, AwsSecurity, HourlyBudget
+from settings.aws_names import TagValue
 from settings.aws_pools import AwsPool
 from settings.aws_storage import AwsStorage
 from settings.external_secrets import ExternalSecrets
@@ -30,7 +31,7 @@ from settings.site_rows import SiteRows
 from settings.slurm import Slurm
 from settings.supply import AwsSupply, MetalSupply, Supply
 from settings.teams import Team
-from settings.types import Day, RuleId, TagValue
+from settings.types import Day, RuleId
 from settings.workloads import Scheduling, Training
 
 

@@ -10,9 +10,10 @@ from settings.follow_ups import FollowUp, name_problems
 from settings.gates import Gates
 from settings.launch import TOPOLOGY_VARIABLE, Elastic, Framework, NumaBinding, Profile, Topology, Variable
 from settings.pipelines import Pipelines
+from settings.s3 import S3Uri
 from settings.sections import Path, Section, SectionError, repeated
 from settings.tracking import Tracking
-from settings.types import Image, Matching, Name, S3Uri, reserved
+from settings.types import Image, Matching, Name, reserved
 
 LineageWord = Annotated[
     str,
