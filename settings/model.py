@@ -23,6 +23,7 @@ from settings.metal import FabricSection, Metal, MetalBudget, MetalPool
 from settings.metal_storage import MetalStorage
 from settings.monitoring import Monitoring
 from settings.pools import Pool
+from settings.queues import Scheduling
 from settings.references import across_sections
 from settings.registry import Registry
 from settings.sections import Section, SectionError
@@ -32,7 +33,7 @@ from settings.slurm import Slurm
 from settings.supply import AwsSupply, MetalSupply, Supply
 from settings.teams import Team
 from settings.types import Day, RuleId
-from settings.workloads import Scheduling, Training
+from settings.workloads import Training
 
 
 class Lifecycle(Section):

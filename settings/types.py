@@ -181,3 +181,11 @@ Image = Annotated[
 Email = Annotated[str, Matching(r"[^@\s]+@[^@\s]+\.[^@\s.]+", "an e-mail address such as team@example.com")]
 Word = Annotated[str, Field(min_length=1, max_length=500)]
 RuleId = Annotated[str, Matching(r"[a-z]+(-[a-z0-9]+)+", "a rule id such as image-not-pinned")]
+LineageWord = Annotated[
+    str,
+    Matching(
+        r"[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?",
+        "letters, digits, '-', '_' and '.', at most 63, as the value of a label",
+    ),
+]
+"""Kubernetes documentation, Labels and Selectors: syntax of values."""
