@@ -15,8 +15,9 @@ from components.aws.addons import SERVICE_ADDONS, Addons, AddonsArgs
 from components.aws.capacity import CapacityBlock
 from components.aws.node_repair import Repair, RepairOverride
 from components.aws.node_role import NodeRole, NodeRoleArgs
+from components.aws.node_scripts import lustre_script
 from components.aws.nodes import NodePool
-from components.aws.user_data import OwnImage, lustre_script, user_data
+from components.aws.user_data import OwnImage, user_data
 from components.platform.taints import Taint, pool_taints, tolerations, tolerations_of_all_pools
 from planner.interfaces import layout
 from planner.nodes import allocatable_cpu_millicores
