@@ -12,7 +12,7 @@ from rich.markup import escape
 from rehearsal import processes
 from rehearsal.keys import Account
 from rehearsal.kube.client import ApiError, Kube, Unreachable
-from rehearsal.supervisor import Site
+from rehearsal.sites import Site
 
 PATIENCE_SECONDS = 30.0
 """How long a part may take to answer: a busy machine, or an API server that just starts again."""

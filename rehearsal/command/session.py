@@ -14,7 +14,7 @@ from typing import Any
 import urllib3
 from rich.console import Console
 
-from rehearsal import keys, particulars, places, supervisor, toolchain, virtualenv
+from rehearsal import keys, particulars, places, sites, toolchain, virtualenv
 from rehearsal.cluster.layout import PROXY
 from rehearsal.command import alarm, answers
 from rehearsal.command.errors import CommandError, StateLostError
@@ -53,7 +53,7 @@ Inventory = Mapping[str, list[str]]
 class Session:
     """A site that runs and the engine of one stack on it."""
 
-    site: supervisor.Site
+    site: sites.Site
     engine: Engine
     replaced: tuple[str, ...]
     tools: toolchain.Tools
@@ -174,7 +174,7 @@ class Session:
 
     def stop(self) -> None:
         """End every process of the site and forget what it held."""
-        supervisor.stop(self.directory.path)
+        sites.stop(self.directory.path)
         shutil.rmtree(self.directory.path, ignore_errors=True)
 
 
@@ -202,7 +202,7 @@ def views(directory: places.SiteDirectory, program: particulars.Particulars) -> 
         return [_view(label, kube, images, shares[label]) for label, kube in kubes.items()]
 
 
-def absent(site: supervisor.Site, program: particulars.Particulars, stack: str) -> list[str]:
+def absent(site: sites.Site, program: particulars.Particulars, stack: str) -> list[str]:
     """One sentence for each thing of the account that was deleted behind a stack's back."""
     try:
         kept = list(gone.entries(site.directory.backend))
@@ -308,9 +308,9 @@ def enter(env: Mapping[str, str]) -> None:
     os.environ.update(env)
 
 
-def _start(directory: places.SiteDirectory, root: Path, console: Console) -> supervisor.Site:
-    now = supervisor.status(directory.path)
-    if now.state is supervisor.State.RUNNING and now.site is not None:
+def _start(directory: places.SiteDirectory, root: Path, console: Console) -> sites.Site:
+    now = sites.status(directory.path)
+    if now.state is sites.State.RUNNING and now.site is not None:
         trouble = answers.trouble(now.site, kubeconfigs(directory))
         if not trouble:
             console.print(f"  {directory.path.name}: {now.reason}", highlight=False)
@@ -318,15 +318,15 @@ def _start(directory: places.SiteDirectory, root: Path, console: Console) -> sup
         if not answers.given_up(console, trouble, directory.path.name):
             raise CommandError(trouble)
         forget(directory, "given up", console)
-    elif now.state is supervisor.State.DEAD:
+    elif now.state is sites.State.DEAD:
         forget(directory, now.reason, console)
-    elif now.state is supervisor.State.ABSENT and directory.path.exists():
+    elif now.state is sites.State.ABSENT and directory.path.exists():
         shutil.rmtree(directory.path)
-    return supervisor.start(directory.path, root)
+    return sites.start(directory.path, root)
 
 
 def forget(directory: places.SiteDirectory, reason: str, console: Console) -> None:
     """Remove what a site that died left, and say why: its account lived in memory, so its state describes nothing."""
     console.print(f"  {reason}; its contents are lost, starting clean", style="yellow", highlight=False, soft_wrap=True)
-    supervisor.stop(directory.path)
+    sites.stop(directory.path)
     shutil.rmtree(directory.path, ignore_errors=True)

@@ -17,7 +17,7 @@ import pytest
 import urllib3
 from rich.console import Console
 
-from rehearsal import places, supervisor
+from rehearsal import places, sites
 from rehearsal.cluster.layout import PROXY
 from rehearsal.cluster.proxy import UNREACHED, admitting
 from rehearsal.command.meter import Meter
@@ -250,7 +250,7 @@ def rehearsed(name: str, tree: Tree, home: Path, stack: str = "dev", *, killed: 
                 site.close()
         finally:
             running[:] = [each for each in running if each.directory != directory]
-            supervisor.stop(directory.path)
+            sites.stop(directory.path)
 
 
 def command(home: Path, *words: str, seconds: float = COMMAND_SECONDS) -> subprocess.CompletedProcess[str]:

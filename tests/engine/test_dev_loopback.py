@@ -5,7 +5,7 @@ import ipaddress
 import psutil
 import pytest
 
-from rehearsal import places, processes, supervisor
+from rehearsal import places, processes, sites
 
 from .rehearsed import Rehearsed
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.engine
 def test_every_listening_socket_of_the_site_is_on_loopback(dev: Rehearsed) -> None:
     """The control plane, the account, the schedulers, the training operator with its webhook: none on 0.0.0.0."""
     record = places.read_json(dev.directory.record)
-    assert supervisor.status(dev.directory.path).state is supervisor.State.RUNNING
+    assert sites.status(dev.directory.path).state is sites.State.RUNNING
     assert record is not None
     listening = {
         (psutil.Process(pid).name(), connection.laddr.ip)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from rehearsal import places, supervisor
+from rehearsal import places, sites
 from rehearsal.command import apply, removal
 from rehearsal.command.errors import CommandError
 from rehearsal.command.meter import Meter
@@ -75,7 +75,7 @@ def rehearsed(
         except (CommandError, EngineError) as error:
             raise RehearsalError(str(error)) from error
         finally:
-            supervisor.stop(directory.path)
+            sites.stop(directory.path)
 
 
 @contextmanager

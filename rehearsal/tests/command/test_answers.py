@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from rehearsal import keys, processes, supervisor
+from rehearsal import keys, processes, sites
 from rehearsal.command import answers, session
 from rehearsal.command.errors import CommandError
 from rehearsal.places import SiteDirectory
 from rehearsal.processes import Identity, Process
-from rehearsal.supervisor import Site, State, Status
+from rehearsal.sites import Site, State, Status
 from rehearsal.testing.answering import Said, answering
 
 NOBODY = "http://127.0.0.1:1"
@@ -88,8 +88,8 @@ def test_a_site_that_is_slow_is_kept_and_one_that_a_person_gives_up_is_not_lf28(
 ) -> None:
     running = site(tmp_path, NOBODY, process)
     directory = SiteDirectory(tmp_path / "dev")
-    monkeypatch.setattr(supervisor, "status", lambda _: Status(State.RUNNING, "running", running))
-    monkeypatch.setattr(supervisor, "start", lambda *_: "another")
+    monkeypatch.setattr(sites, "status", lambda _: Status(State.RUNNING, "running", running))
+    monkeypatch.setattr(sites, "start", lambda *_: "another")
     with pytest.raises(CommandError, match="Nothing was discarded"):
         session._start(directory, tmp_path, Console(file=io.StringIO()))
     assert directory.path.exists()
