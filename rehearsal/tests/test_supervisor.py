@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rehearsal import places, processes, sites
+from rehearsal import places, processes, procfs, sites
 from rehearsal.places import SiteDirectory
 from rehearsal.processes import Identity, Process
 from rehearsal.sites import Site, State
@@ -145,7 +145,7 @@ def cluster_status(site: Site, name: str = "one") -> str:
 
 def identities(site: Site) -> list[Identity]:
     """Every process of a site that runs now."""
-    found = [Identity.of(pid) for pid in processes.tree(site.supervisor.pid)]
+    found = [Identity.of(pid) for pid in procfs.tree(site.supervisor.pid)]
     return [identity for identity in found if identity is not None]
 
 

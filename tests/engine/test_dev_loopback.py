@@ -5,7 +5,7 @@ import ipaddress
 import psutil
 import pytest
 
-from rehearsal import places, processes, sites
+from rehearsal import places, procfs, sites
 
 from .rehearsed import Rehearsed
 
@@ -19,7 +19,7 @@ def test_every_listening_socket_of_the_site_is_on_loopback(dev: Rehearsed) -> No
     assert record is not None
     listening = {
         (psutil.Process(pid).name(), connection.laddr.ip)
-        for pid in processes.tree(record["supervisor"]["pid"])
+        for pid in procfs.tree(record["supervisor"]["pid"])
         for connection in psutil.Process(pid).net_connections(kind="inet")
         if connection.status == psutil.CONN_LISTEN
     }

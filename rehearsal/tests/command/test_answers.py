@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from rehearsal import keys, processes, sites
+from rehearsal import keys, procfs, sites
 from rehearsal.command import answers, session
 from rehearsal.command.errors import CommandError
 from rehearsal.places import SiteDirectory
@@ -72,7 +72,7 @@ def test_each_part_that_does_not_answer_is_named_lf28(tmp_path: Path, account: s
 
 @pytest.mark.usefixtures("impatient")
 def test_a_process_that_stands_still_is_named_with_what_lets_it_go_on_lf28(tmp_path: Path, process: Identity) -> None:
-    assert processes.halted(process.pid) == {}
+    assert procfs.halted(process.pid) == {}
     os.kill(process.pid, signal.SIGSTOP)
     try:
         os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
