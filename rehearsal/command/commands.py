@@ -13,9 +13,10 @@ from rich.console import Console
 from rehearsal import particulars, places, sites, toolchain
 from rehearsal.cluster.layout import CURL, PROXY
 from rehearsal.command import apply, asked, difference, ordering, preflight, removal
+from rehearsal.command.contents import absent, failed, kubeconfigs, shown, views, watched
 from rehearsal.command.errors import CommandError, StateLostError
 from rehearsal.command.meter import Meter
-from rehearsal.command.session import Session, absent, failed, forget, kubeconfigs, open_session, shown, views, watched
+from rehearsal.command.session import Session, forget, open_session
 from rehearsal.engine.run import EngineError
 from rehearsal.engine.stackfile import stack_file
 from rehearsal.engine.table import closing, cluster_tables, console, phases_table

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from rehearsal import particulars, places, sites
+from rehearsal.command.contents import kubeconfigs
 from rehearsal.command.errors import CommandError
-from rehearsal.command.session import kubeconfigs
 from rehearsal.devices.boards import BOARDS
 from rehearsal.devices.daemons import EFA
 from rehearsal.devices.gpus import GPU

@@ -20,8 +20,9 @@ from rich.console import Console
 from rehearsal import places, sites
 from rehearsal.cluster.layout import PROXY
 from rehearsal.cluster.proxy import UNREACHED, admitting
+from rehearsal.command.contents import kubeconfigs
 from rehearsal.command.meter import Meter
-from rehearsal.command.session import Session, kubeconfigs, open_session
+from rehearsal.command.session import Session, open_session
 from rehearsal.engine import declared
 from rehearsal.engine.events import short_type
 from rehearsal.engine.home import Home

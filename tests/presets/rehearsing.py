@@ -14,9 +14,10 @@ from rich.console import Console
 
 from rehearsal import places, sites
 from rehearsal.command import apply, removal
+from rehearsal.command.contents import kubeconfigs
 from rehearsal.command.errors import CommandError
 from rehearsal.command.meter import Meter
-from rehearsal.command.session import Session, kubeconfigs, open_session
+from rehearsal.command.session import Session, open_session
 from rehearsal.engine.run import EngineError
 from rehearsal.engine.view import ClusterView
 from rehearsal.kube.client import Kube

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from rehearsal import particulars, places, sites
-from rehearsal.command import apply, commands, preflight, session
+from rehearsal.command import apply, commands, contents, preflight
 from rehearsal.command.main import main
 from rehearsal.command.meter import Meter
 from rehearsal.engine import declared
@@ -136,10 +136,10 @@ def test_a_cluster_that_is_not_there_or_does_not_answer_is_told_lf28(
 ) -> None:
     site = SiteDirectory(tmp_path / "dev").create()
     program = SimpleNamespace(images=())
-    assert session.views(site, program) == []  # type: ignore[arg-type]
+    assert contents.views(site, program) == []  # type: ignore[arg-type]
     objects = [Declared("v1", "Namespace", None, "web")]
     monkeypatch.setattr(declared, "stored", lambda _: objects)
-    (lost,) = session.views(site, program)  # type: ignore[arg-type]
+    (lost,) = contents.views(site, program)  # type: ignore[arg-type]
     assert lost.unready() == ["the state holds 1 Kubernetes objects, and no cluster runs here"]
     kubeconfig = site.cluster("us-east-2", "gpu") / "kubeconfig"
     kubeconfig.parent.mkdir(parents=True)
@@ -148,7 +148,7 @@ def test_a_cluster_that_is_not_there_or_does_not_answer_is_told_lf28(
         "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]\n"
         "contexts: [{name: c, context: {cluster: c, user: u}}]\n"
     )
-    (silent,) = session.views(site, program)  # type: ignore[arg-type]
+    (silent,) = contents.views(site, program)  # type: ignore[arg-type]
     assert silent.unready()[0].startswith("cluster us-east-2/gpu does not answer: http://127.0.0.1:1 does not answer")
 
 
