@@ -17,9 +17,10 @@ from planner.site import (
 from planner.storage.lustre_targets import LustrePlan, plan_lustre
 from planner.storage.types import copies_or_parity
 from planner.teams import RUNS, plan_teams
-from settings.inventory import Hosts, Inventory, Member, SiteStore
+from settings.inventory import Hosts, Inventory, Member
 from settings.metal_storage import Ceph
 from settings.model import MetalSettings
+from settings.site import SiteStore
 
 
 def plan_site(settings: MetalSettings, pools: Mapping[str, MetalPoolPlan], lnet: str | None = None) -> SitePlan | None:

@@ -11,7 +11,8 @@ from planner.pool_types import PoolPlan
 from planner.storage.tiers import SCHEDULED_SECONDS
 from planner.storage.types import StoragePlan
 from planner.workload_types import FollowUpPlan, PodResources
-from settings.workloads import Dataset, Training, TrainingRun
+from settings.datasets import Dataset
+from settings.workloads import Training, TrainingRun
 
 _SLACK = 2
 """A copy may take twice as long as it should before it counts as one that will never end."""

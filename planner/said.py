@@ -4,9 +4,9 @@ from settings.alerts import Alerts, OwnThreshold
 from settings.aws import SpendingAlerts
 from settings.aws_storage import SourceBucket
 from settings.external_secrets import ExternalSecret
-from settings.inventory import Controllers, Loki, Sensors, SiteStore
 from settings.monitoring import Receiver
 from settings.pipelines import Pipelines, Upload
+from settings.site import Controllers, Loki, Sensors, SiteStore
 
 __all__ = [
     "Alerts",

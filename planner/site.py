@@ -5,7 +5,7 @@ from typing import Literal
 
 from planner.storage.lustre_targets import LustrePlan
 from planner.storage.types import Redundancy
-from settings.inventory import Controllers, Loki, SiteStore
+from settings.site import Controllers, Loki, SiteStore
 
 StorageRole = Literal["oss", "mds", "osd", "nfs"]
 

@@ -11,7 +11,7 @@ from planner.pool_types import PoolPlan
 from settings.aws import AuditLog, Aws
 from settings.aws_storage import SourceBucket
 from settings.model import AwsSettings, MetalSettings, Settings
-from settings.workloads import Queue
+from settings.queues import Queue
 
 _BACKUP_DAYS = 7
 

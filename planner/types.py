@@ -29,8 +29,8 @@ from settings.aws import SpendingAlerts
 from settings.aws_storage import SourceBucket
 from settings.experiments import TrialDatabase
 from settings.pipelines import Pipelines
+from settings.queues import Queue
 from settings.registry import Repository
-from settings.workloads import Queue
 
 SubnetRole = Literal["public", "control-plane", "system", "gpu", "pods"]
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rehearsal import places
+from rehearsal import places, procfs
 
 PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -49,8 +49,8 @@ class Identity:
     @classmethod
     def of(cls, pid: int) -> "Identity | None":
         """The identity of the process that has this pid now; None if there is none, or only its exit status is left."""
-        stat = _stat(pid)
-        return None if stat is None or stat[0] in "ZX" else cls(pid, f"{stat[2]}@{_boot()}")
+        stat = procfs.look(pid)
+        return None if stat is None or stat[0] in "ZX" else cls(pid, f"{stat[2]}@{procfs.boot_id()}")
 
     @classmethod
     def from_record(cls, record: Any) -> "Identity | None":
@@ -67,7 +67,7 @@ class Identity:
         return Identity.of(self.pid) == self
 
     def of_this_boot(self) -> bool:
-        return self.started.partition("@")[2] == _boot()
+        return self.started.partition("@")[2] == procfs.boot_id()
 
     def stop(self, grace: float = 10.0) -> bool:
         """Ask the process to end, kill it after `grace` seconds; True if it ran. It need not be a child."""
@@ -132,7 +132,7 @@ class Process:
             if self.survives:
                 _survivors.append(self._child)
             self._asked = False
-            self.identity = Identity.of(self._child.pid) or Identity(self._child.pid, f"ended@{_boot()}")
+            self.identity = Identity.of(self._child.pid) or Identity(self._child.pid, f"ended@{procfs.boot_id()}")
             return self.identity
 
     def _fork(self) -> subprocess.Popen[bytes]:
@@ -212,54 +212,6 @@ def last_lines(log: Path, lines: int = 12) -> str:
             return "\n".join(file.read().decode(errors="replace").splitlines()[-lines:])
     except FileNotFoundError:
         return ""
-
-
-def tree(pid: int) -> list[int]:
-    """The pid itself and those of all its descendants that run now."""
-    children: dict[int, list[int]] = {}
-    for entry in os.scandir("/proc"):
-        if entry.name.isdigit() and (stat := _stat(int(entry.name))) is not None:
-            children.setdefault(stat[1], []).append(int(entry.name))
-    found = [pid]
-    for parent in found:
-        found.extend(children.get(parent, ()))
-    return found
-
-
-def halted(pid: int) -> dict[int, str]:
-    """Those of the process and its descendants that a signal has stopped (SIGSTOP), by pid, with their names."""
-    states = {each: _stat(each) for each in tree(pid)}
-    stopped = [each for each, stat in states.items() if stat is not None and stat[0] in "Tt"]
-    return {each: Path(f"/proc/{each}/comm").read_text().strip() for each in stopped}
-
-
-def memory(pid: int) -> int:
-    """Bytes of memory of a process and its descendants: proportional set size, shared pages counted once."""
-    return sum(_pss(each) for each in tree(pid))
-
-
-def _pss(pid: int) -> int:
-    try:
-        rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    except OSError:
-        return 0
-    return sum(int(line.split()[1]) * 1024 for line in rollup.splitlines() if line.startswith("Pss:"))
-
-
-def _stat(pid: int) -> tuple[str, int, int] | None:
-    """State letter, parent's pid and start time in clock ticks: fields 3, 4 and 22 of proc_pid_stat(5)."""
-    try:
-        # looked at for every process several times a second, for which paths as objects are slow
-        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:  # noqa: PTH123
-            content = file.read(1024)
-    except OSError:
-        return None
-    fields = content[content.rindex(b")") + 2 :].split()
-    return fields[0].decode(), int(fields[1]), int(fields[19])
-
-
-def _boot() -> str:
-    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
 def _ended(handle: int, timeout: float | None) -> bool:

@@ -6,26 +6,12 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from settings.aws_names import AccountId, Arn, AwsProfile, KeyArn, PolicyArn, Region, ZoneId
 from settings.aws_network import VpcNetwork
 from settings.monitoring import LogDays
 from settings.pod_range import beside
 from settings.sections import Path, Section, SectionError, repeated
-from settings.types import (
-    SERVICE_CIDR,
-    AccountId,
-    Arn,
-    AwsProfile,
-    Cidr,
-    Email,
-    KeyArn,
-    KubernetesMinor,
-    Name,
-    PolicyArn,
-    PublicCidr,
-    Region,
-    VpcCidr,
-    ZoneId,
-)
+from settings.types import SERVICE_CIDR, Cidr, Email, KubernetesMinor, Name, PublicCidr, VpcCidr
 from settings.zones import zone_prefix
 
 

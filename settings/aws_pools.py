@@ -6,18 +6,14 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 from pydantic.alias_generators import to_camel
 
+from settings.aws_names import AmiId, ReservationId, ZoneId
 from settings.capacity_reservation import CapacityReservation
 from settings.karpenter import Karpenter
 from settings.pools import Pool
 from settings.sandbox import Sandbox, wrong_place
 from settings.sections import Path, Section, SectionError, repeated
 from settings.spot import Spot
-from settings.types import (
-    AmiId,
-    Day,
-    ReservationId,
-    ZoneId,
-)
+from settings.types import Day
 
 _PLUGIN = "is read by the GPU Operator's device plugin, and Bottlerocket runs a plugin of its own in its place"
 _BOTTLEROCKET_LACKS = {

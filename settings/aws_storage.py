@@ -5,13 +5,10 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from settings.associations import MOST, Association, apart
+from settings.aws_names import AccountId, KeyArn
 from settings.home import Home
+from settings.s3 import BucketName
 from settings.sections import Path, Section, SectionError
-from settings.types import (
-    AccountId,
-    BucketName,
-    KeyArn,
-)
 
 
 class FsxLustre(Section):

@@ -5,8 +5,9 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from settings.aws_names import ReservationId, ZoneId
 from settings.sections import Path, Section, SectionError
-from settings.types import Day, ReservationId, ZoneId
+from settings.types import Day
 
 
 class CapacityReservation(Section):

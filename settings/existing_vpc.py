@@ -6,9 +6,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from settings.aws_names import ZoneId
 from settings.endpoint_names import TWICE, EndpointName
 from settings.sections import Path, Section, SectionError, repeated
-from settings.types import Matching, PrivateCidr, ZoneId
+from settings.types import Matching, PrivateCidr
 
 NODES_STAND = ("control-plane", "system")
 """Roles that take a subnet in each zone of the stack."""

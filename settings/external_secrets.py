@@ -4,9 +4,10 @@ from typing import Annotated
 
 from pydantic import Field
 
+from settings.aws_names import KeyArn
 from settings.secrets import SecretKey
 from settings.sections import Section
-from settings.types import KeyArn, Matching
+from settings.types import Matching
 
 _NAME = r"[A-Za-z0-9/_+=.@-]{1,512}"
 

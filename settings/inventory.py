@@ -10,10 +10,10 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from settings.ranges import MOST_HOSTS, Addresses, HostNames, RackNames, members
-from settings.secrets import CONTROLLER_SENSORS, SecretKey
 from settings.sections import Path, Section, SectionError, repeated
+from settings.site import AnotherHost, Controllers, Loki, SharedMount, SiteStore
 from settings.switches import Switches, SwitchMember
-from settings.types import Cidr, Matching, Name
+from settings.types import Matching, Name
 
 Address = Annotated[str, Matching(r"(\d{1,3}\.){3}\d{1,3}", "an IPv4 address such as 10.20.0.10")]
 HostKey = Annotated[
@@ -44,13 +44,6 @@ Fingerprint = Annotated[
     Matching(
         r"([0-9A-F]{2}:){31}[0-9A-F]{2}",
         "the SHA-256 of a certificate such as 0A:1B:... (openssl x509 -noout -fingerprint -sha256)",
-    ),
-]
-Certificate = Annotated[
-    str,
-    Matching(
-        r"-----BEGIN CERTIFICATE-----\n[A-Za-z0-9+/=\n]{100,16000}\n-----END CERTIFICATE-----\n?",
-        "a certificate as PEM, from -----BEGIN CERTIFICATE----- to its end",
     ),
 ]
 Login = Annotated[str, Matching(r"[a-z_][-a-z0-9_]{0,31}", "the name of a user")]
@@ -188,73 +181,6 @@ class Hosts(Section):
             )
 
 
-_OF_ANOTHER = r"(?!localhost\b|127\.)[A-Za-z0-9][-A-Za-z0-9.]{1,200}"
-_ANOTHER = "a host name or an address of a machine other than the one that asks"
-"""What pods and machines ask: at the loopback each would ask itself."""
-
-
-class SiteStore(Section):
-    """An object store of the site that speaks S3, with a bucket for this stack. Its keys are secrets of the file."""
-
-    endpoint: Annotated[
-        str,
-        Matching(
-            rf"https?://{_OF_ANOTHER}(:\d{{1,5}})?",
-            "an address such as https://s3.example.com:9000, and no loopback",
-        ),
-    ]
-    bucket: Annotated[str, Matching(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", "the name of a bucket")]
-    cidrs: Annotated[tuple[Cidr, ...], Field(min_length=1, max_length=32, description="addresses it answers at")]
-
-
-ControllerUser = Annotated[str, Matching(r"[A-Za-z0-9][-A-Za-z0-9_.@]{0,31}", "the name of a user")]
-
-
-class Sensors(Section):
-    """Metrics of power supplies, fans and inlet air, read from each machine's controller once a minute by a pod on
-    a control plane node.
-    """
-
-    user: Annotated[ControllerUser, Field(description="account that reads the sensors, of role ReadOnly")]
-    secret: SecretKey = CONTROLLER_SENSORS
-
-
-class Controllers(Section):
-    """Access to management controllers (BMC) over Redfish. The password of `user` is never in the file: set it in
-    the environment.
-    """
-
-    user: Annotated[ControllerUser, Field(description="who asks them")]
-    port: Annotated[int, Field(ge=1, le=65_535, description="their HTTPS port")] = 443
-    authority: Annotated[
-        Certificate | None,
-        Field(description="CA certificate of the controllers; without it each needs its bmcFingerprints"),
-    ] = None
-    sensors: Annotated[
-        Sensors | None, Field(description="None = power supplies, fans and inlet air are not monitored")
-    ] = None
-
-
-class SharedMount(Section):
-    """The shared file system as every node mounts it."""
-
-    kind: Literal["lustre", "nfs"]
-    source: Annotated[
-        str,
-        Matching(
-            r"[A-Za-z0-9][-A-Za-z0-9.@:,]{0,190}:/[-A-Za-z0-9_./]{0,60}",
-            "what mount takes, such as 10.22.0.11@o2ib:10.22.0.12@o2ib:/shared or nfs.example.com:/export",
-        ),
-    ]
-
-
-class Loki(Section):
-    """The site's Loki, which receives the logs of pods and nodes."""
-
-    host: Annotated[str, Matching(_OF_ANOTHER, _ANOTHER)]
-    port: Annotated[int, Field(ge=1, le=65_535)] = 3100
-
-
 class Inventory(Section):
     """The machines in their racks, and how to reach them. Without it the stack can only be planned.
 
@@ -278,7 +204,7 @@ class Inventory(Section):
         ),
     ] = False
     time_servers: Annotated[
-        tuple[Annotated[str, Matching(_OF_ANOTHER, _ANOTHER)], ...],
+        tuple[AnotherHost, ...],
         Field(min_length=1, max_length=8, description="NTP servers that the machines reach"),
     ] = ("ntp.ubuntu.com",)
     allow_reset: Annotated[

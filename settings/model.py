@@ -12,6 +12,7 @@ from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_va
 from pydantic_core import InitErrorDetails
 
 from settings.aws import Aws, AwsSecurity, HourlyBudget
+from settings.aws_names import TagValue
 from settings.aws_pools import AwsPool
 from settings.aws_storage import AwsStorage
 from settings.external_secrets import ExternalSecrets
@@ -22,6 +23,7 @@ from settings.metal import FabricSection, Metal, MetalBudget, MetalPool
 from settings.metal_storage import MetalStorage
 from settings.monitoring import Monitoring
 from settings.pools import Pool
+from settings.queues import Scheduling
 from settings.references import across_sections
 from settings.registry import Registry
 from settings.sections import Section, SectionError
@@ -30,8 +32,8 @@ from settings.site_rows import SiteRows
 from settings.slurm import Slurm
 from settings.supply import AwsSupply, MetalSupply, Supply
 from settings.teams import Team
-from settings.types import Day, RuleId, TagValue
-from settings.workloads import Scheduling, Training
+from settings.types import Day, RuleId
+from settings.workloads import Training
 
 
 class Lifecycle(Section):

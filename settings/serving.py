@@ -9,9 +9,10 @@ from pydantic import AfterValidator, Field, model_validator
 from catalogue.echo import echo
 from settings.gateway import Gateway
 from settings.people import Group
+from settings.s3 import S3_PATTERN, s3_uri
 from settings.secrets import API_TOKEN, HUB_TOKEN, SecretKey
 from settings.sections import Path, Section, SectionError
-from settings.types import S3_PATTERN, Hostname, Image, Matching, Name, s3_uri
+from settings.types import Hostname, Image, Matching, Name
 
 _HUB = re.compile(r"hf://(?P<repository>[\w.-]+/[\w.-]+)(?:@(?P<revision>.*))?")
 _COMMIT = re.compile(r"[0-9a-f]{40}")

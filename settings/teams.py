@@ -5,8 +5,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from settings.aws_names import Arn
 from settings.sections import Path, Section, SectionError, repeated
-from settings.types import Arn, HostPattern, Matching, Name
+from settings.types import HostPattern, Matching, Name
 
 GroupName = Annotated[
     str,

@@ -3,7 +3,6 @@
 import re
 from dataclasses import dataclass
 from datetime import date, datetime
-from difflib import get_close_matches
 from ipaddress import IPv4Network
 from typing import Annotated, Any, Literal
 
@@ -18,8 +17,6 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from catalogue.echo import echo
-from catalogue.regions import REGIONS
-from settings.zones import zone_prefix
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,37 +73,6 @@ def _vpc_network(value: str) -> str:
     return value
 
 
-def _region(value: str) -> str:
-    if value not in REGIONS:
-        near = get_close_matches(value, REGIONS, n=1)
-        guess = f"did you mean {near[0]}?" if near else f"known: {', '.join(REGIONS)}"
-        raise ValueError(f"{echo(value)} is not a region of AWS; {guess}")
-    return value
-
-
-def _zone_name(value: str) -> str:
-    """Accounts have names for zones (eu-north-1a) and ids (eun1-az1): only ids mean the same place to everybody."""
-    if value[:-1] in REGIONS and value[-1:].isalpha():
-        begin = zone_prefix(value[:-1])
-        raise ValueError(
-            f"{echo(value)} is a zone name, which differs between accounts; write the zone id, which starts with"
-            f" {begin}-az (aws ec2 describe-availability-zones --region {value[:-1]} lists both)"
-        )
-    return value
-
-
-_BUCKETS_OF_AWS = re.compile(
-    r"(xn--|sthree-|amzn-s3-demo-).*|.*(-s3alias|--ol-s3|\.mrap|--x-s3|--table-s3)|(\d+\.){3}\d+|.*\.\..*"
-)
-"""Names that no bucket can have. Source: Amazon S3 user guide, "General purpose bucket naming rules"."""
-
-
-def _bucket(value: str) -> str:
-    if _BUCKETS_OF_AWS.fullmatch(value):
-        raise ValueError(f"{echo(value)} is a name reserved by S3, so no such bucket can exist; name the bucket")
-    return value
-
-
 def reserved(*words: str, owner: str, what: str) -> AfterValidator:
     """Metadata for names that somebody else makes objects by; `owner` does, and calls so `what`."""
 
@@ -121,45 +87,6 @@ def reserved(*words: str, owner: str, what: str) -> AfterValidator:
 def _not_of_kubernetes(value: str) -> str:
     if value.startswith("kube-"):
         raise ValueError(f"{echo(value)} starts with kube-, which is reserved for Kubernetes; choose another name")
-    return value
-
-
-_BUCKET = r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"
-_KEY = r"[A-Za-z0-9!_.'()+=@,:/-]+"
-"""Characters of keys that rights and shells take literally: `*`, `?` and `$` stand for other objects in a policy.
-
-Sources: Amazon S3 user guide, "Naming Amazon S3 objects"; IAM user guide, "IAM JSON policy elements: Resource".
-"""
-S3_PATTERN = f"s3://{_BUCKET}/{_KEY}"
-
-
-def s3_uri(value: str, forms: str = "s3://BUCKET/PREFIX") -> str:
-    """The address of a directory of one bucket, without a slash at its end. Raises ValueError, calling it `forms`."""
-    bucket, slash, prefix = value.removeprefix("s3://").partition("/")
-    if not value.startswith("s3://") or not bucket or not slash or not prefix.strip("/"):
-        raise ValueError(f"{echo(value)} is not {forms}")
-    if wild := next((each for each in value if each in "*?$"), None):
-        raise ValueError(
-            f"{echo(value)} has {wild!r} in it, a wildcard in the IAM policy made from it; name one bucket and one"
-            f" directory"
-        )
-    if not re.fullmatch(_BUCKET, bucket):
-        raise ValueError(
-            f"{echo(value)} names no bucket: {echo(bucket)} is not a valid S3 bucket name; name the bucket"
-        )
-    _bucket(bucket)
-    if not re.fullmatch(_KEY, prefix) or any(step in ("", ".", "..") for step in prefix.rstrip("/").split("/")):
-        raise ValueError(
-            f"{echo(value)} has no valid directory: write its parts in letters, digits and ! _ - . ' ( ) + = @ , : "
-            "and none empty, . or .."
-        )
-    return value.rstrip("/")
-
-
-def _tag_value(value: str) -> str:
-    refused = re.findall(r"[^\w .:/=+@-]", value)
-    if refused:
-        raise ValueError(f"has the character {echo(refused[0])}; write letters, digits, blanks and . _ - : / = + @")
     return value
 
 
@@ -211,9 +138,6 @@ Cidr = Annotated[str, AfterValidator(_network)]
 PublicCidr = Annotated[str, AfterValidator(_public_network)]
 PrivateCidr = Annotated[str, AfterValidator(_private_network)]
 VpcCidr = Annotated[str, AfterValidator(_vpc_network)]
-S3Uri = Annotated[str, AfterValidator(s3_uri), Field(json_schema_extra={"pattern": f"^{S3_PATTERN}$"})]
-TagValue = Annotated[str, AfterValidator(_tag_value)]
-"""What a tag of AWS may say (IAM API reference, Tag)."""
 Day = Annotated[
     date, BeforeValidator(_day, json_schema_input_type=Annotated[str, Field(json_schema_extra={"format": "date"})])
 ]
@@ -241,48 +165,6 @@ HostPattern = Annotated[
     Matching(rf"(\*\.)?({_LABEL}\.)+{_LABEL}", "a host's full name such as pypi.org, or *.pypi.org for those below it"),
     Field(max_length=253),
 ]
-Arn = Annotated[
-    str,
-    Matching(
-        r"arn:aws[a-z-]*:iam::\d{12}:(role|user)/[A-Za-z0-9_+=,.@/-]+",
-        "the IAM ARN of one role or user such as arn:aws:iam::123456789012:role/deployer",
-    ),
-]
-PolicyArn = Annotated[
-    str,
-    Matching(
-        r"arn:aws[a-z-]*:iam::(\d{12}|aws):policy/[A-Za-z0-9_+=,.@/-]+",
-        "the ARN of one IAM policy such as arn:aws:iam::123456789012:policy/boundary",
-    ),
-]
-AwsProfile = Annotated[
-    str,
-    Matching(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,127}", "a profile of the AWS configuration, such as deployer"),
-]
-"""It stands in commands that people copy to a shell."""
-KeyArn = Annotated[
-    str,
-    Matching(
-        r"arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key/(mrk-)?[0-9a-f-]+",
-        "the ARN of a KMS key such as arn:aws:kms:us-east-2:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab",
-    ),
-]
-BucketName = Annotated[
-    str,
-    Matching(_BUCKET, "the name of an S3 bucket, without s3://"),
-    AfterValidator(_bucket),
-]
-AccountId = Annotated[str, Matching(r"\d{12}", "a 12-digit account id")]
-Region = Annotated[str, AfterValidator(_region), Field(json_schema_extra={"enum": list(REGIONS)})]
-ZoneId = Annotated[
-    str,
-    AfterValidator(_zone_name),
-    Matching(r"[a-z]{2,4}\d-az\d{1,2}", "a zone id such as use2-az1 (ids are the same in every account)"),
-]
-ReservationId = Annotated[
-    str, Matching(r"cr-[0-9a-f]{8,17}", "the id of a capacity reservation such as cr-0123456789abcdef0")
-]
-AmiId = Annotated[str, Matching(r"ami-[0-9a-f]{8,17}", "the id of an AMI such as ami-0123456789abcdef0")]
 MigProfile = Annotated[str, Matching(r"\d+g\.\d+gb(\+me(\.all)?)?", "a MIG profile such as 1g.10gb")]
 Stripes = Annotated[str, Matching(r"[1-9]\d?\+[1-9]", "data and parity pieces such as 8+2")]
 KubernetesMinor = Annotated[str, Matching(r"1\.\d\d", "a Kubernetes minor such as 1.36")]
@@ -299,3 +181,11 @@ Image = Annotated[
 Email = Annotated[str, Matching(r"[^@\s]+@[^@\s]+\.[^@\s.]+", "an e-mail address such as team@example.com")]
 Word = Annotated[str, Field(min_length=1, max_length=500)]
 RuleId = Annotated[str, Matching(r"[a-z]+(-[a-z0-9]+)+", "a rule id such as image-not-pinned")]
+LineageWord = Annotated[
+    str,
+    Matching(
+        r"[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?",
+        "letters, digits, '-', '_' and '.', at most 63, as the value of a label",
+    ),
+]
+"""Kubernetes documentation, Labels and Selectors: syntax of values."""

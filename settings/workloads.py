@@ -1,10 +1,12 @@
-"""What runs on the cluster: queues and training runs. Model services are in `settings/serving.py`."""
+"""Training runs, and what they share. Model services are in `settings/serving.py`."""
 
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
+from pydantic.alias_generators import to_camel
 
 from settings.checkpoints import Checkpoint
+from settings.datasets import Dataset, Reading
 from settings.experiments import Experiment, TrialDatabase
 from settings.follow_ups import FollowUp, name_problems
 from settings.gates import Gates
@@ -12,35 +14,9 @@ from settings.launch import TOPOLOGY_VARIABLE, Elastic, Framework, NumaBinding, 
 from settings.pipelines import Pipelines
 from settings.sections import Path, Section, SectionError, repeated
 from settings.tracking import Tracking
-from settings.types import Image, Matching, Name, S3Uri, reserved
-
-LineageWord = Annotated[
-    str,
-    Matching(
-        r"[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?",
-        "letters, digits, '-', '_' and '.', at most 63, as the value of a label",
-    ),
-]
-"""Kubernetes documentation, Labels and Selectors: syntax of values."""
+from settings.types import Image, LineageWord, Name, reserved
 
 Degree = Annotated[int, Field(ge=1, le=4096)]
-
-
-QueueName = Annotated[Name, reserved("default", "root", owner="Volcano", what="the name of a queue")]
-"""Volcano's scheduler makes both when it starts: pkg/scheduler/cache/cache.go, newDefaultAndRootQueue."""
-
-
-class Queue(Section):
-    """A Volcano queue. `gpus` caps it; None leaves it the GPUs of all training pools."""
-
-    name: QueueName
-    weight: Annotated[int, Field(ge=1, le=65535)] = 1
-    gpus: Annotated[int | None, Field(ge=1, le=1_000_000)] = None
-    reclaimable: bool = True
-
-
-class Scheduling(Section):
-    queues: Annotated[tuple[Queue, ...], Field(min_length=1)]
 
 
 class Parallelism(Section):
@@ -54,35 +30,6 @@ class Parallelism(Section):
     virtual_stages: Annotated[
         int, Field(ge=1, le=512, description="model chunks per stage for interleaved 1F1B; 1 = not interleaved")
     ] = 1
-
-
-class Dataset(Section):
-    """Data that runs read. It is copied once from `source` to its own directory on the shared file system."""
-
-    name: Name
-    gb: Annotated[float, Field(gt=0, le=10_000_000, description="decimal GB of an epoch")]
-    source: Annotated[S3Uri | None, Field(description="None = it is already on the site's file system")] = None
-    snapshot: Annotated[
-        LineageWord | None,
-        Field(
-            description="runs read the data as it was when the `up` with this word copied it, from a snapshot of "
-            "CephFS; another word takes another one. Jobs have it as a label. None = as the data are"
-        ),
-    ] = None
-
-    @model_validator(mode="after")
-    def _copied_where_it_is_frozen(self) -> Self:
-        if self.snapshot is not None and self.source is None:
-            sentence = "is of a volume that the dataset is copied to, and it is not copied; add source, or remove it"
-            raise SectionError([(("snapshot",), sentence)])
-        return self
-
-
-class Reading(Section):
-    """The dataset of a run; `staging` copies a node's shard, or all of it, to the local disks first."""
-
-    name: Name
-    staging: Literal["none", "shard", "full"] = "none"
 
 
 class Expected(Section):
@@ -100,23 +47,10 @@ class Expected(Section):
         return self
 
 
-_ABOUT_THE_MODEL = {
-    "method": "method",
-    "precision": "precision",
-    "gradients": "gradients",
-    "sharding": "sharding",
-    "software": "software",
-    "compiled": "compiled",
-    "fused_attention": "fusedAttention",
-    "parallelism": "parallelism",
-    "micro_batch": "microBatch",
-    "accumulation": "accumulation",
-    "sequence_length": "sequenceLength",
-    "recompute": "recompute",
-    "checkpoint": "checkpoint",
-    "expected": "expected",
-    "tokens_billion": "tokensBillion",
-}
+_ABOUT_THE_MODEL = (
+    *("method", "precision", "gradients", "sharding", "software", "compiled", "fused_attention", "parallelism"),
+    *("micro_batch", "accumulation", "sequence_length", "recompute", "checkpoint", "expected", "tokens_billion"),
+)
 
 
 RunName = Annotated[Name, reserved("default", owner="Kubernetes", what="the service account of pods that name none")]
@@ -254,7 +188,7 @@ class TrainingRun(Section):
 
     @model_validator(mode="after")
     def _keys_about_a_model_have_one(self) -> Self:
-        lost = [alias for name, alias in _ABOUT_THE_MODEL.items() if name in self.model_fields_set]
+        lost = [to_camel(name) for name in _ABOUT_THE_MODEL if name in self.model_fields_set]
         if self.model is None and lost:
             raise SectionError([(("model",), f"is missing and needed by {', '.join(lost)}; name it")])
         return self

@@ -10,7 +10,7 @@ from components.serving.monitor import SCRAPE_SECONDS
 from planner.monitoring.room import KEDA_REQUEST
 from planner.types import Plan
 from stacks.charts import chart_source
-from stacks.network import KEDA
+from stacks.namespaces import KEDA
 from stacks.platform import Platform
 from stacks.services import Services
 

@@ -8,9 +8,7 @@ from components.aws.block import BlockStorage, BlockStorageArgs
 from components.aws.cluster import Cluster, ClusterArgs
 from components.aws.devices import BOTTLEROCKET_VALUES, GPU_OPERATOR_VALUES, efa_plugin_values
 from components.layers import Fabric, HardwarePool, KubePlatform, Storage
-from components.platform.network_rules import Reach, internet
 from components.platform.taints import tolerations_of_all_pools
-from components.serving.entry import Entry
 from planner.faces.outputs import aws_numbers
 from planner.stack import AwsDeployment
 from planner.types import AwsPlan
@@ -24,22 +22,16 @@ from stacks.aws_keeper import keeper
 from stacks.aws_people import EksPeople
 from stacks.aws_pod_range import pod_range
 from stacks.aws_pools import gpu_pools, node_pools
+from stacks.aws_reach import connections, entry
 from stacks.aws_registry import registry
 from stacks.aws_spending import spending
 from stacks.aws_storage import InstanceStore, LustreSource, S3Store, StoragePlace, bucket, lustre
 from stacks.aws_vault import SecretsManager
 from stacks.aws_watching import watching
 from stacks.aws_zones import HostedZones
-from stacks.platform import Connections, DeviceChart, Devices, KubeCluster, Platform
+from stacks.platform import DeviceChart, Devices, KubeCluster, Platform
 from stacks.providers import aws_provider, bounded, kubernetes_provider, lasting_tags
 from stacks.standing import keep, standing
-
-API_SERVICE = "172.20.0.1/32"
-"""The address of the Service `kubernetes`, the first of the range that EKS gives clusters of VPCs in 10.0.0.0/8.
-
-Source: EKS API reference, KubernetesNetworkConfigRequest.
-"""
-
 
 LOG_DAYS = 30
 """For which control-plane logs are kept where the stack file says nothing of them."""
@@ -136,7 +128,7 @@ def deploy_aws(plan: AwsPlan) -> Platform:
             region=plan.deployment.region,
             client=plan.supply.image(AWS_CLI_IMAGE),
         ),
-        entry=_entry(plan, base),
+        entry=entry(plan, base),
         watching=watching(plan, base, cluster.name, file_system, services.installed["coredns"]),
         connections=connections(plan.deployment.vpc_cidr, services=bool(plan.vpc.reached_inside)),
         front=CertificateManager(account_id=base.account.id),
@@ -173,43 +165,6 @@ def deploy_aws(plan: AwsPlan) -> Platform:
                 **({"repositories": images.urls} if images else {}),
             },
         },
-    )
-
-
-def connections(vpc_cidr: str, *, services: bool) -> Connections:
-    """Pods ask the API server at the Service's address and reach its interfaces in the VPC. S3's addresses are public
-    ones, to which a gateway endpoint leads; pod identity answers at one of the link. Where other services of AWS have
-    endpoints, their names lead to addresses of the VPC.
-
-    Source: EKS user guide, "Learn how EKS Pod Identity grants pods access": the agent at 169.254.170.23, port 80.
-    """
-    return Connections(
-        api=Reach(cidrs=[vpc_cidr, API_SERVICE], ports=[443]),
-        nodes=Reach(cidrs=[vpc_cidr]),
-        objects=internet(),
-        identity=Reach(cidrs=["169.254.170.23/32"], ports=[80]),
-        services=Reach(cidrs=[vpc_cidr], ports=[443]) if services else None,
-    )
-
-
-def _entry(plan: AwsPlan, base: Ground) -> Entry:
-    """A network load balancer of the controller that EKS runs itself; it lets callers' networks in to the nodes' group.
-
-    Source: kubernetes/cloud-provider-aws, docs/service_controller.md; its default is a Classic Load Balancer. It gives
-    tags when it makes one, and changes none afterwards (pkg/providers/v1/aws_loadbalancer.go, ensureLoadBalancerv2).
-    """
-    internet = plan.gateway is not None and plan.gateway.internet
-    where = base.network.subnet_ids("public" if internet else "system")
-    begin = "service.beta.kubernetes.io/aws-load-balancer"
-    return Entry(
-        annotations={
-            f"{begin}-type": "nlb",
-            f"{begin}-additional-resource-tags": ",".join(
-                f"{key}={value}" for key, value in lasting_tags(plan.ownership).items()
-            ),
-            f"{begin}-subnets": pulumi.Output.all(*where).apply(",".join),
-            **({} if internet else {f"{begin}-internal": "true"}),
-        }
     )
 
 

@@ -14,9 +14,10 @@ from components.aws.devices import efa_network
 from components.aws.karpenter_pool import KarpenterPool
 from components.aws.node_repair import Repair, RepairOverride
 from components.aws.node_role import NodeRole, NodeRoleArgs
+from components.aws.node_scripts import MirrorLogin, SandboxSource
 from components.aws.nodes import NodePool, NodePoolArgs
 from components.aws.spot_pool import SpotPool, SpotPoolArgs
-from components.aws.user_data import MirrorLogin, OwnImage, SandboxSource
+from components.aws.user_data import OwnImage
 from components.layers import HardwarePool
 from planner.blocks import BlockShare
 from planner.nodes import EXCLUSIVE_SPARE_MILLICORES, hugepages_mib

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pulumi
 
 from components.platform.database_backup import BACKUP_KEY, DatabaseBackup, DatabaseBackupArgs
-from components.platform.network_rules import Flow, Pods, Reach, Rule
+from components.platform.network_rules import Flow, Pods, Reach, Rule, at
 from components.platform.servers import Database
 from stacks.platform import Platform
 
@@ -41,4 +41,4 @@ def back_up(
 
 def copies_rule(name: str, asks: Flow, stores: Sequence[Reach]) -> Rule:
     """The pods that copy ask the database and the object store, and nobody asks them."""
-    return Rule(name=name, pods=COPIES, egress=[asks, *(Flow(peers=[each], ports=each.ports) for each in stores)])
+    return Rule(name=name, pods=COPIES, egress=[asks, *map(at, stores)])

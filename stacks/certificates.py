@@ -9,7 +9,7 @@ from components.gateway.cert_manager import ACCOUNT, cert_manager_values
 from components.platform.charts import Chart, ChartArgs
 from planner.types import Plan
 from stacks.charts import chart_source
-from stacks.network import CERTIFICATES
+from stacks.namespaces import CERTIFICATES
 from stacks.platform import Platform
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from components.kubeflow.katib import LABELS
 from components.kubeflow.katib_hooks import EXPERIMENT_KEY
 from components.kubeflow.trial_database import DATABASE, DATABASE_PORT, MANAGER, MANAGER_PORT
-from components.platform.network_rules import Flow, Pods, Reach, Rule
+from components.platform.network_rules import Flow, Pods, Reach, Rule, at
 from stacks.backups import COPIES, copies_rule
 
 ALGORITHM_PORT, STOPPING_PORT = 6789, 6788
@@ -31,7 +31,7 @@ def experiment_rules(api: Reach, stores: Sequence[Reach], spaces: Sequence[str])
             name="algorithms",
             pods=algorithms,
             ingress=[Flow(peers=[controller], ports=ports), Flow(peers=[trials], ports=[STOPPING_PORT])],
-            egress=[manager, Flow(peers=[api], ports=api.ports)],
+            egress=[manager, at(api)],
         ),
     ]
     return {

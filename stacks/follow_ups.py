@@ -6,7 +6,7 @@ import pulumi
 
 from catalogue.supply import Supply
 from catalogue.versions import PYTHON_IMAGE
-from components.platform.network_rules import Flow, NetworkRules, NetworkRulesArgs, Pods, Rule
+from components.platform.network_rules import NetworkRules, NetworkRulesArgs, Pods, Rule, at
 from components.training.follow_up import ASKS_KEY, FollowUp, FollowUpArgs, follow_up_files
 from planner.workload_types import FollowUpPlan, RunPlan
 from stacks.platform import Platform
@@ -35,7 +35,7 @@ def deploy_follow_up(
     asks = Rule(
         name=f"asks-for-{own}",
         pods=Pods(labels={ASKS_KEY: own}),
-        egress=[Flow(peers=[platform.connections.api], ports=platform.connections.api.ports)],
+        egress=[at(platform.connections.api)],
     )
     NetworkRules(f"network-{own}", NetworkRulesArgs(rules={"training": [asks]}, names=services.namespaces), inside)
     args = FollowUpArgs(

@@ -21,7 +21,7 @@ from planner.monitoring.room import GATEWAY_REQUEST
 from planner.serving.gateway import AcmePlan, GatewayPlan, RoutePlan
 from planner.types import Plan
 from stacks.charts import chart_source
-from stacks.network import GATEWAY as GATEWAYS
+from stacks.namespaces import GATEWAY as GATEWAYS
 from stacks.platform import Platform
 from stacks.services import Services
 

@@ -13,7 +13,20 @@ from components.tracking.mlflow import NAMESPACE as TRACKER
 from planner.teams import RUNS, TeamPlan, trials_of
 from planner.types import Plan
 from stacks.gpu_pools import GpuPool
-from stacks.network import CERTIFICATES, GATEWAY, KEDA, OUTSIDE, SIGNATURES
+
+GATEWAY, CERTIFICATES = "gateway", "cert-manager"
+"""Namespaces of the way in from outside, and of what gets its certificates."""
+
+KEDA = "keda"
+"""The namespace of what takes the last replica of a service away and brings the first one back."""
+
+OUTSIDE = "external-secrets"
+"""The namespace of what brings secrets from outside."""
+
+SIGNATURES = "kyverno"
+"""The namespace of what looks for signatures before pods are admitted. What clears up after Kyverno knows no other name
+of it (kyverno v1.19.1, cmd/readiness-checker, scale-deploy).
+"""
 
 _NO_GPUS = dict.fromkeys(PRIORITIES, 0)
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from components.gateway.traefik import LABELS as TRAEFIK
 from components.gateway.traefik import PLAIN_PORT, TLS_PORT
 from components.kubeflow.pipelines import NAMESPACE as PIPELINES
-from components.platform.network_rules import DENY, JOB_KEY, NAMES, Flow, Pods, Reach, Rule, gang, internet
+from components.platform.network_rules import DENY, JOB_KEY, NAMES, Flow, Pods, Reach, Rule, at, gang, internet
 from components.platform.taints import GATE_KEY
 from components.serving.arguments import PORT
 from components.serving.keda import OPERATOR as KEDA_OPERATOR
@@ -17,10 +17,21 @@ from planner.mlops import TrackingPlan
 from planner.serving.gateway import GatewayPlan
 from planner.types import Plan
 from stacks.experiment_network import experiment_rules
+from stacks.namespaces import CERTIFICATES, GATEWAY, KEDA, OUTSIDE, SIGNATURES
 from stacks.people_network import people_rules
 from stacks.pipelines_network import pipelines_rules
 from stacks.platform import Connections
 from stacks.tracking_network import tracking_rules
+from stacks.usual_rules import (
+    among_themselves,
+    asks_api,
+    frozen,
+    object_store,
+    platforms_own,
+    scraped,
+    stores,
+    webhooks,
+)
 
 SOLVER_KEY, SOLVER_PORT = "acme.cert-manager.io/http01-solver", 8089
 """Of the pods that answer an authority (cert-manager, pkg/issuer/acme/http/solver and pkg/issuer/acme/http/pod.go)."""
@@ -28,24 +39,8 @@ SOLVER_KEY, SOLVER_PORT = "acme.cert-manager.io/http01-solver", 8089
 CALLER_KEY = "gpucluster/calls-models"
 """Label of namespaces whose pods may ask the model servers, where it is `true` (kubectl label namespace NAME ...)."""
 
-GATEWAY, CERTIFICATES = "gateway", "cert-manager"
-"""Namespaces of the way in from outside, and of what gets its certificates."""
-
-KEDA = "keda"
-"""The namespace of what takes the last replica of a service away and brings the first one back."""
-
-OUTSIDE = "external-secrets"
-"""The namespace of what brings secrets from outside."""
-
-SIGNATURES = "kyverno"
-"""The namespace of what looks for signatures before pods are admitted. What clears up after Kyverno knows no other name
-of it (kyverno v1.19.1, cmd/readiness-checker, scale-deploy).
-"""
-
 PROMETHEUS, PROMETHEUS_PORT = {"app.kubernetes.io/name": "prometheus"}, 9090
 """Labels that the Prometheus operator gives its pods (pkg/prometheus, common.go), and where they listen."""
-
-_SCRAPERS = Flow(peers=[Pods(namespace="monitoring")])
 
 
 def mail_ports(plan: Plan) -> tuple[int, ...]:
@@ -71,19 +66,19 @@ def network_rules(
     `tracking` what runs tell, with `outside` what brings secrets, with `to_zero` what takes last replicas away, with
     `pipelines` those of Kubeflow, with `registry`, the port that signatures are fetched from, what checks them.
     """
-    katib = experiment_rules(known.api, _stores(known), trials) if trials else {}
-    told = tracking_rules(tracking, _stores(known), trials or ("training",)) if tracking else {}
-    steps = pipelines_rules(known.api, _stores(known), tracked=TRACKER in told) if pipelines else {}
+    katib = experiment_rules(known.api, stores(known), trials) if trials else {}
+    told = tracking_rules(tracking, stores(known), trials or ("training",)) if tracking else {}
+    steps = pipelines_rules(known.api, stores(known), tracked=TRACKER in told) if pipelines else {}
     own = {TRACKER: [DENY, NAMES, *told[TRACKER], *steps.get(TRACKER, ())]} if TRACKER in told else {}
     if PIPELINES in steps:
-        own[PIPELINES] = [DENY, NAMES, _scraped(), *steps[PIPELINES]]
+        own[PIPELINES] = [DENY, NAMES, scraped(), *steps[PIPELINES]]
     pages = people_rules(gateway.people) if gateway and gateway.people else {}
     rules = (
         (_way_in(known, gateway) if gateway else {})
         | ({CERTIFICATES: _certificates(known, gateway)} if gateway or trials else {})
         | own
         | {
-            each: [DENY, NAMES, _scraped(), _objects(known, Pods()), *katib[each], *told.get(each, ())]
+            each: [DENY, NAMES, scraped(), object_store(known, Pods()), *katib[each], *told.get(each, ())]
             for each in trials
         }
         | (_outside_rules(known) if outside else {})
@@ -93,8 +88,8 @@ def network_rules(
             "training": [
                 DENY,
                 NAMES,
-                _scraped(),
-                _objects(known, Pods()),
+                scraped(),
+                object_store(known, Pods()),
                 *_gates(known, gates),
                 *_watched(known),
                 *katib.get("training", ()),
@@ -103,18 +98,18 @@ def network_rules(
             "inference": [
                 DENY,
                 NAMES,
-                _scraped(),
-                _objects(known, Pods(having=JOB_KEY)),
+                scraped(),
+                object_store(known, Pods(having=JOB_KEY)),
                 _asked(known),
                 *([_asked_from_outside()] if gateway else []),
                 Rule(name="jobs-ask-servers", pods=Pods(having=JOB_KEY), egress=[Flow(peers=[Pods()])]),
             ],
-            "gpu-operator": [DENY, NAMES, _scraped(), asks_api(known), webhooks(known), _among_themselves()],
-            "volcano-system": [DENY, NAMES, _scraped(), asks_api(known), webhooks(known)],
+            "gpu-operator": [DENY, NAMES, scraped(), asks_api(known), webhooks(known), among_themselves()],
+            "volcano-system": [DENY, NAMES, scraped(), asks_api(known), webhooks(known)],
             "kubeflow": [
                 DENY,
                 NAMES,
-                _scraped(),
+                scraped(),
                 asks_api(known),
                 webhooks(known),
                 _fetches(),
@@ -125,9 +120,9 @@ def network_rules(
                 NAMES,
                 asks_api(known),
                 webhooks(known),
-                _among_themselves(),
-                Rule(name="scrapes", egress=[Flow(peers=[Pods(namespace=None)]), _at(known.nodes)]),
-                Rule(name="tells", egress=[_at(each) for each in _outside(known, mail)]),
+                among_themselves(),
+                Rule(name="scrapes", egress=[Flow(peers=[Pods(namespace=None)]), at(known.nodes)]),
+                Rule(name="tells", egress=[at(each) for each in _outside(known, mail)]),
                 *([_told()] if to_zero else []),
             ],
         }
@@ -142,36 +137,9 @@ def team_rules(known: Connections, *, named: bool) -> Sequence[Rule]:
     a rule of here for the same port would keep it from that (Cilium documentation, "Layer 7 Policies").
     """
     if named:
-        near = [_at(each) for each in dict.fromkeys(map(_frozen, [known.objects, *_platform(known)]))]
-        return [DENY, _scraped(), Rule(name="object-store", egress=near), _among_themselves()]
-    return [DENY, NAMES, _scraped(), _objects(known, Pods()), _among_themselves()]
-
-
-def _at(reach: Reach) -> Flow:
-    return Flow(peers=[reach], ports=reach.ports)
-
-
-def _scraped() -> Rule:
-    return Rule(name="scraped", ingress=[_SCRAPERS])
-
-
-def _objects(known: Connections, pods: Pods) -> Rule:
-    """Copiers, and runs that save by themselves."""
-    return Rule(name="object-store", pods=pods, egress=[_at(each) for each in _stores(known)])
-
-
-def _stores(known: Connections) -> list[Reach]:
-    """How an object store is reached, and what gives the rights there."""
-    return list(dict.fromkeys(map(_frozen, [known.objects, internet(), *_platform(known)])))
-
-
-def _platform(known: Connections) -> list[Reach]:
-    """What gives pods their rights, and the platform's services beside its object store."""
-    return [each for each in (known.identity, known.services) if each is not None]
-
-
-def _frozen(reach: Reach) -> Reach:
-    return Reach(cidrs=tuple(reach.cidrs), ports=tuple(reach.ports))
+        near = [at(each) for each in dict.fromkeys(map(frozen, [known.objects, *platforms_own(known)]))]
+        return [DENY, scraped(), Rule(name="object-store", egress=near), among_themselves()]
+    return [DENY, NAMES, scraped(), object_store(known, Pods()), among_themselves()]
 
 
 def _gates(known: Connections, pools: Sequence[str]) -> list[Rule]:
@@ -181,7 +149,7 @@ def _gates(known: Connections, pools: Sequence[str]) -> list[Rule]:
     """
     if not pools:
         return []
-    tell = [_at(known.api)]
+    tell = [at(known.api)]
     return [
         *(gang({GATE_KEY: pool}, f"gate-{pool}") for pool in pools),
         Rule(name="gates-tell", pods=Pods(having=GATE_KEY), egress=tell),
@@ -193,7 +161,7 @@ def _watched(known: Connections) -> list[Rule]:
     """What watches runs asks them for their step, and the API for the rest."""
     watch, runs = Pods(having=WATCH_KEY), Pods(having=RUN_KEY)
     return [
-        Rule(name="watches-runs", pods=watch, egress=[_at(known.api), Flow(peers=[runs])]),
+        Rule(name="watches-runs", pods=watch, egress=[at(known.api), Flow(peers=[runs])]),
         Rule(name="watched", pods=runs, ingress=[Flow(peers=[watch])]),
     ]
 
@@ -213,15 +181,15 @@ def _asked_from_outside() -> Rule:
 def _certificates(known: Connections, gateway: GatewayPlan | None) -> list[Rule]:
     """Of cert-manager, which asks an authority outside, where there is one, and the platform for records of names."""
     acme = gateway.acme if gateway else None
-    authority = [internet((80, 443)), *(_platform(known) if acme and acme.zone else ())]
+    authority = [internet((80, 443)), *(platforms_own(known) if acme and acme.zone else ())]
     return [
         DENY,
         NAMES,
-        _scraped(),
+        scraped(),
         asks_api(known),
         webhooks(known),
-        _among_themselves(),
-        *([Rule(name="authority", egress=[_at(each) for each in authority])] if acme else []),
+        among_themselves(),
+        *([Rule(name="authority", egress=[at(each) for each in authority])] if acme else []),
     ]
 
 
@@ -240,8 +208,8 @@ def _way_in(known: Connections, gateway: GatewayPlan) -> dict[str, list[Rule]]:
         GATEWAY: [
             DENY,
             NAMES,
-            _scraped(),
-            Rule(name="asks-the-api", pods=traefik, egress=[_at(known.api)]),
+            scraped(),
+            Rule(name="asks-the-api", pods=traefik, egress=[at(known.api)]),
             Rule(name="callers", pods=traefik, ingress=[listens]),
             Rule(name="asks-servers", pods=traefik, egress=[asks, *([solver] if acme else [])]),
             *([answered] if acme else []),
@@ -251,15 +219,15 @@ def _way_in(known: Connections, gateway: GatewayPlan) -> dict[str, list[Rule]]:
 
 def _outside_rules(known: Connections) -> dict[str, list[Rule]]:
     """What brings secrets asks their keeper, at a public address or inside the network."""
-    asks = Rule(name="asks-keeper", egress=[_at(each) for each in _outside(known, ())])
-    return {OUTSIDE: [DENY, NAMES, _scraped(), asks_api(known), asks]}
+    asks = Rule(name="asks-keeper", egress=[at(each) for each in _outside(known, ())])
+    return {OUTSIDE: [DENY, NAMES, scraped(), asks_api(known), asks]}
 
 
 def _zero_rules(known: Connections) -> dict[str, list[Rule]]:
     """KEDA's metrics server asks its operator, and the API server the metrics server; the operator asks Prometheus."""
     prometheus = Flow(peers=[Pods(namespace="monitoring", labels=PROMETHEUS)], ports=[PROMETHEUS_PORT])
     asks = Rule(name="asks-prometheus", pods=Pods(labels=KEDA_OPERATOR), egress=[prometheus])
-    return {KEDA: [DENY, NAMES, _scraped(), asks_api(known), webhooks(known), _among_themselves(), asks]}
+    return {KEDA: [DENY, NAMES, scraped(), asks_api(known), webhooks(known), among_themselves(), asks]}
 
 
 def _told() -> Rule:
@@ -273,29 +241,15 @@ def _signature_rules(known: Connections, port: int) -> dict[str, list[Rule]]:
     own service for rights.
     """
     registry = Reach(cidrs=["0.0.0.0/0"], ports=sorted({443, port}))
-    asks = Rule(name="asks-registry", egress=[_at(each) for each in (registry, *_platform(known))])
-    return {SIGNATURES: [DENY, NAMES, _scraped(), asks_api(known), webhooks(known), asks]}
-
-
-def asks_api(known: Connections) -> Rule:
-    return Rule(name="asks-the-api", egress=[_at(known.api)])
-
-
-def webhooks(known: Connections) -> Rule:
-    """The API server asks webhooks and aggregated APIs from its own address, at a port of the pod's."""
-    return Rule(name="asked-by-the-api", ingress=[Flow(peers=[Reach(cidrs=known.api.cidrs)])])
-
-
-def _among_themselves() -> Rule:
-    own = [Flow(peers=[Pods()])]
-    return Rule(name="among-themselves", ingress=own, egress=own)
+    asks = Rule(name="asks-registry", egress=[at(each) for each in (registry, *platforms_own(known))])
+    return {SIGNATURES: [DENY, NAMES, scraped(), asks_api(known), webhooks(known), asks]}
 
 
 def _fetches() -> Rule:
     """The Job that fetches the definitions of the training operator."""
-    return Rule(name="fetches-definitions", pods=Pods(having=JOB_KEY), egress=[_at(internet())])
+    return Rule(name="fetches-definitions", pods=Pods(having=JOB_KEY), egress=[at(internet())])
 
 
 def _outside(known: Connections, mail: Sequence[int]) -> list[Reach]:
     """Where alerts and logs go."""
-    return [internet((443, *mail)), *_platform(known)]
+    return [internet((443, *mail)), *platforms_own(known)]

@@ -19,7 +19,7 @@ from components.platform.external_secrets import (
 from planner.external_secrets import CONTROLLER_REQUEST, ExternalSecretsPlan
 from planner.types import Plan
 from stacks.charts import chart_source
-from stacks.network import OUTSIDE
+from stacks.namespaces import OUTSIDE
 from stacks.platform import Platform
 from stacks.platform_services import Vault
 

@@ -9,14 +9,15 @@ from components.gateway.traefik import LABELS as TRAEFIK
 from components.kubeflow.pipelines import NAMESPACE as PIPELINES
 from components.kubeflow.pipelines import UI_LABELS, UI_PORT
 from components.kubeflow.pipelines_rbac import UI
-from components.platform.network_rules import DENY, NAMES, Flow, Pods, Reach, Rule, internet
+from components.platform.network_rules import DENY, NAMES, Flow, Pods, Reach, Rule, at, internet
 from components.tracking.mlflow import NAMESPACE as TRACKER
 from components.tracking.mlflow import PORT as TRACKER_PORT
 from components.tracking.mlflow import SERVER as TRACKER_SERVER
 from components.tracking.mlflow import SERVICE as TRACKER_SERVICE
 from planner.serving.gateway import PeoplePlan
+from stacks.namespaces import GATEWAY
 
-_GATEWAY, _SERVERS = "gateway", "inference"
+_SERVERS = "inference"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +56,7 @@ def people_rules(plan: PeoplePlan) -> Mapping[str, Sequence[Rule]]:
 
     A NetworkPolicy knows no names: an issuer of the Internet is its port at every public address.
     """
-    asks, traefik = Pods(labels=LABELS), Pods(namespace=_GATEWAY, labels=TRAEFIK)
+    asks, traefik = Pods(labels=LABELS), Pods(namespace=GATEWAY, labels=TRAEFIK)
     port = [plan.issuer_port]
     issuer = Reach(cidrs=plan.issuer_networks, ports=port) if plan.issuer_networks else internet(port)
     targets = [TARGETS[name] for name in dict.fromkeys(page.page for page in plan.pages)]
@@ -66,7 +67,7 @@ def people_rules(plan: PeoplePlan) -> Mapping[str, Sequence[Rule]]:
     judge = Rule(name="judges-tokens", egress=[Flow(peers=[Pods(namespace=NAMESPACE, labels=LABELS)], ports=[PORT])])
     asked = Flow(peers=[Pods(namespace=NAMESPACE, labels=LABELS)], ports=[PORT])
     return {
-        _GATEWAY: [Rule(name="pages", pods=Pods(labels=TRAEFIK), egress=[asked, *to_pages])],
+        GATEWAY: [Rule(name="pages", pods=Pods(labels=TRAEFIK), egress=[asked, *to_pages])],
         NAMESPACE: [
             DENY,
             NAMES,
@@ -74,7 +75,7 @@ def people_rules(plan: PeoplePlan) -> Mapping[str, Sequence[Rule]]:
                 name="asks-people",
                 pods=asks,
                 ingress=[Flow(peers=[traefik, *([servers] if plan.callers else [])], ports=[PORT])],
-                egress=[Flow(peers=[issuer], ports=issuer.ports)],
+                egress=[at(issuer)],
             ),
         ],
         **({_SERVERS: [judge]} if plan.callers else {}),

@@ -9,7 +9,7 @@ from components.kubeflow.pipelines import AGENT_LABELS, DATABASE, NAMESPACE, SCH
 from components.kubeflow.pipelines_metadata import ENVOY, ENVOY_PORT, METADATA, METADATA_PORT
 from components.kubeflow.pipelines_server import GRPC_PORT, HTTP_PORT
 from components.kubeflow.pipelines_server import LABELS as SERVER
-from components.platform.network_rules import Flow, Pods, Reach, Rule
+from components.platform.network_rules import Flow, Pods, Reach, Rule, at
 from components.tracking.mlflow import NAMESPACE as TRACKER
 from components.tracking.mlflow import PORT as TRACKER_PORT
 from components.tracking.mlflow import SERVER as TRACKER_SERVER
@@ -20,8 +20,8 @@ STEPS = Pods(having=WORKFLOW_KEY)
 
 def pipelines_rules(api: Reach, stores: Sequence[Reach], *, tracked: bool) -> Mapping[str, Sequence[Rule]]:
     """The rules where pipelines are, and where steps tell a tracker. `stores` is how pods reach the object store."""
-    asks_api = Flow(peers=[api], ports=api.ports)
-    keeps = [Flow(peers=[each], ports=each.ports) for each in stores]
+    asks_api = at(api)
+    keeps = list(map(at, stores))
     server, metadata = Pods(labels=SERVER), Pods(labels=METADATA)
     agents = [Pods(labels=AGENT_LABELS), Pods(labels=SCHEDULED_LABELS)]
     database = Flow(peers=[Pods(labels=DATABASE)], ports=[DATABASE_PORT])

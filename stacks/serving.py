@@ -30,7 +30,7 @@ from planner.workload_types import ServicePlan, TritonPlan
 from stacks.autoscaling import PROMETHEUS
 from stacks.gateway import WayIn, publish
 from stacks.models import SHARED, TOKENS, Model, Models, asks_hub
-from stacks.network import GATEWAY as GATEWAYS
+from stacks.namespaces import GATEWAY as GATEWAYS
 from stacks.outside import outside_of
 from stacks.platform import Platform
 from stacks.services import WEIGHTS, Services

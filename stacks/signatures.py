@@ -16,7 +16,7 @@ from components.platform.image_signatures import (
 from planner.supply import CONTROLLER_REQUEST, TIMEOUT_SECONDS
 from planner.types import Plan
 from stacks.charts import chart_source
-from stacks.network import SIGNATURES
+from stacks.namespaces import SIGNATURES
 from stacks.platform import Platform
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from components.platform.network_rules import Flow, Pods, Reach, Rule, internet
+from components.platform.network_rules import Flow, Pods, Reach, Rule, at, internet
 from components.platform.postgresql import PORT as DATABASE_PORT
 from components.tracking.database import DATABASE
 from components.tracking.mlflow import NAMESPACE, PORT, SERVER
@@ -19,7 +19,7 @@ def tracking_rules(plan: TrackingPlan, stores: Sequence[Reach], spaces: Sequence
         return dict.fromkeys(spaces, tell)
     server, database = Pods(labels=SERVER), Pods(labels=DATABASE)
     asks = Flow(peers=[database], ports=[DATABASE_PORT])
-    keeps = [Flow(peers=[each], ports=each.ports) for each in stores]
+    keeps = list(map(at, stores))
     told = Flow(peers=[Pods(namespace=each, having=RUN_KEY) for each in spaces], ports=[PORT])
     tells = Flow(peers=[Pods(namespace=NAMESPACE, labels=SERVER)], ports=[PORT])
     return {

@@ -12,8 +12,9 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
+from components.aws.node_scripts import MirrorLogin
 from components.aws.nodes import ROOT_DEVICE
-from components.aws.user_data import MirrorLogin, message
+from components.aws.user_data import message
 from components.platform.awaited import awaited
 from components.platform.taints import GPU_RESOURCE, Taint
 

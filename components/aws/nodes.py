@@ -15,7 +15,8 @@ from catalogue.types import Interface, InterfaceType
 from components._base import Component, physical_name
 from components.aws.capacity import BLOCK_MARKET, CapacityBlock, HeldCapacity, held_for, started_in
 from components.aws.node_repair import Repair, repaired
-from components.aws.user_data import MirrorLogin, OwnImage, SandboxSource, bottlerocket_data, own_user_data, user_data
+from components.aws.node_scripts import MirrorLogin, SandboxSource
+from components.aws.user_data import OwnImage, bottlerocket_data, own_user_data, user_data
 from components.platform.taints import Taint
 
 EFFECTS = {"NoSchedule": "NO_SCHEDULE", "PreferNoSchedule": "PREFER_NO_SCHEDULE", "NoExecute": "NO_EXECUTE"}

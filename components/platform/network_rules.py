@@ -92,6 +92,11 @@ def internet(ports: Sequence[int] = (443,)) -> Reach:
     return Reach(cidrs=[str(each) for each in sorted(left)], ports=ports)
 
 
+def at(reach: Reach) -> Flow:
+    """Traffic with addresses at their own ports."""
+    return Flow(peers=[reach], ports=reach.ports)
+
+
 def gang(labels: Mapping[str, str], name: str) -> Rule:
     """The pods of a gang among themselves: rendezvous and NCCL's sockets take any port."""
     own = [Flow(peers=[Pods(labels=labels)])]

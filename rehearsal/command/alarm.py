@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from rehearsal import supervisor
+from rehearsal import sites
 from rehearsal.engine.events import Diagnostic, Record, Step
 from rehearsal.engine.run import EngineError, Watcher
 
@@ -42,9 +42,7 @@ def keep_reserve(directory: Path) -> None:
 class Watch:
     """Looks at a site once a second. Raises AlarmError; `then` is the watcher that is called besides."""
 
-    def __init__(
-        self, directory: Path, then: Watcher, look: Callable[[Path], supervisor.Status] = supervisor.status
-    ) -> None:
+    def __init__(self, directory: Path, then: Watcher, look: Callable[[Path], sites.Status] = sites.status) -> None:
         self._directory, self._then, self._look = directory, then, look
         self._next = 0.0
         self._given_back = False
@@ -61,7 +59,7 @@ class Watch:
         self._next = now + LOOK_SECONDS
         self._look_at_disk()
         status = self._look(self._directory)
-        if status.state is not supervisor.State.RUNNING:
+        if status.state is not sites.State.RUNNING:
             raise AlarmError(
                 f"the rehearsal died: {status.reason}. Its account was in memory and is gone with it: the next `up` "
                 f"starts clean. Logs: {self._directory / 'log'}",

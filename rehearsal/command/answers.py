@@ -9,10 +9,10 @@ import urllib3
 from rich.console import Console
 from rich.markup import escape
 
-from rehearsal import processes
+from rehearsal import procfs
 from rehearsal.keys import Account
 from rehearsal.kube.client import ApiError, Kube, Unreachable
-from rehearsal.supervisor import Site
+from rehearsal.sites import Site
 
 PATIENCE_SECONDS = 30.0
 """How long a part may take to answer: a busy machine, or an API server that just starts again."""
@@ -22,7 +22,7 @@ HALTED_SECONDS = 2.0
 
 def trouble(site: Site, kubeconfigs: Mapping[str, Path]) -> str:
     """Which parts do not answer, what is known of them and what to type; empty if all do (LF28)."""
-    halted = processes.halted(site.supervisor.pid)
+    halted = procfs.halted(site.supervisor.pid)
     patience = HALTED_SECONDS if halted else PATIENCE_SECONDS
     silent = [] if _account_answers(site.account, patience) else [f"its AWS account ({site.cloud_url})"]
     silent += [

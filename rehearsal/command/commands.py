@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from rich.console import Console
 
-from rehearsal import particulars, places, supervisor, toolchain
+from rehearsal import particulars, places, sites, toolchain
 from rehearsal.cluster.layout import CURL, PROXY
 from rehearsal.command import apply, asked, difference, ordering, preflight, removal
+from rehearsal.command.contents import absent, failed, kubeconfigs, shown, views, watched
 from rehearsal.command.errors import CommandError, StateLostError
 from rehearsal.command.meter import Meter
-from rehearsal.command.session import Session, absent, failed, forget, kubeconfigs, open_session, shown, views, watched
+from rehearsal.command.session import Session, forget, open_session
 from rehearsal.engine.run import EngineError
 from rehearsal.engine.stackfile import stack_file
 from rehearsal.engine.table import closing, cluster_tables, console, phases_table
@@ -51,11 +52,11 @@ def down(options: argparse.Namespace) -> int:
     root, name = options.root, options.site or options.stack
     screen, meter = console(), Meter()
     directory = places.site(name, root)
-    now = supervisor.status(directory.path)
-    if now.state is not supervisor.State.RUNNING:
-        if directory.path.exists() and now.state is supervisor.State.DEAD:
+    now = sites.status(directory.path)
+    if now.state is not sites.State.RUNNING:
+        if directory.path.exists() and now.state is sites.State.DEAD:
             forget(directory, now.reason, screen)
-        supervisor.stop(directory.path)
+        sites.stop(directory.path)
         shutil.rmtree(directory.path, ignore_errors=True)
         screen.print(f"zero left: no rehearsal {name} runs", style="green")
         return 0
@@ -72,7 +73,7 @@ def down(options: argparse.Namespace) -> int:
 def _end_without_state(directory: places.SiteDirectory, reason: str, screen: Console) -> int:
     """Stop a site whose stack cannot be destroyed in order: all that it made lives in it."""
     screen.print(f"{reason}", style="yellow", highlight=False, soft_wrap=True, markup=False)
-    supervisor.stop(directory.path)
+    sites.stop(directory.path)
     shutil.rmtree(directory.path, ignore_errors=True)
     screen.print(
         "the rehearsal ends without its state: account and clusters existed only in it, so nothing is left, but an"
@@ -102,7 +103,7 @@ def rehearse(options: argparse.Namespace) -> int:
         except (CommandError, EngineError) as error:
             raise CommandError(f"{error}{_again(options)}") from error
         finally:
-            supervisor.stop(places.site(name, root).path)
+            sites.stop(places.site(name, root).path)
     screen.print(closing(outcome.record.by_type(), seen, meter.phases, whole=options.verbose))
     _show(screen, shows)
     _complain(screen, seen, [])
@@ -130,9 +131,9 @@ def status(options: argparse.Namespace) -> int:
     """Print what runs; 1 if nothing does, or if something declared is not there or not as asked."""
     name = options.site or options.stack
     directory, screen, program = places.site(name, options.root), console(), particulars.load(options.root)
-    now = supervisor.status(directory.path)
+    now = sites.status(directory.path)
     screen.print(f"{name}: {now.state.value}, {now.reason}", highlight=False)
-    if now.state is not supervisor.State.RUNNING or now.site is None:
+    if now.state is not sites.State.RUNNING or now.site is None:
         return 1
     screen.print(f"AWS at {now.site.cloud_url}, logs in {directory.logs}", highlight=False, soft_wrap=True)
     for label, path in kubeconfigs(directory).items():
@@ -218,7 +219,7 @@ def _remove(session: Session) -> None:
     try:
         removal.prove_empty(session)
     except CommandError:
-        supervisor.stop(session.directory.path)
+        sites.stop(session.directory.path)
         raise
     session.stop()
 
@@ -254,7 +255,7 @@ def _nothing_left(directory: places.SiteDirectory, screen: Console) -> Iterator[
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)  # a second Ctrl-C would swallow what is said below
         screen.print("interrupted: stopping everything", style="yellow")
-        supervisor.stop(directory.path)
+        sites.stop(directory.path)
         shutil.rmtree(directory.path, ignore_errors=True)
         screen.print(f"nothing is left running; the next `up` starts {directory.path.name} clean")
         raise

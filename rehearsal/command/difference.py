@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from rehearsal import places, supervisor
+from rehearsal import places, sites
 from rehearsal.command import preflight
 from rehearsal.command.apply import recover_if_needed, summary
 from rehearsal.command.errors import CommandError
@@ -56,7 +56,7 @@ def preview(
     wanted.check()
     if base is not None:
         _against(root, stack, base, console, meter, wanted)
-    elif supervisor.status(places.site(site, root).path).state is supervisor.State.RUNNING:
+    elif sites.status(places.site(site, root).path).state is sites.State.RUNNING:
         session = open_session(site, root, stack, console, meter)
         recover_if_needed(session)
         _show(session, wanted)
@@ -76,7 +76,7 @@ def throw_away(
     try:
         yield open_session(name, root, stack, console, meter, tree=tree)
     finally:
-        supervisor.stop(directory.path)
+        sites.stop(directory.path)
         shutil.rmtree(directory.path, ignore_errors=True)
 
 

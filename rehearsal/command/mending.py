@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from rehearsal import particulars, places, supervisor
+from rehearsal import particulars, places, sites
 from rehearsal.command import apply, preflight
 from rehearsal.command.errors import CommandError
 from rehearsal.command.meter import Meter
@@ -29,8 +29,8 @@ def recover(options: argparse.Namespace) -> int:
     if options.real:
         return _recover_real(root, options, screen)
     name = options.site or options.stack
-    now = supervisor.status(places.site(name, root).path)
-    if now.state is not supervisor.State.RUNNING:
+    now = sites.status(places.site(name, root).path)
+    if now.state is not sites.State.RUNNING:
         typed = particulars.load(root).typed
         raise CommandError(
             f"no rehearsal {name} runs ({now.reason}), so there is nothing to recover: `{typed('up', options.stack)}` "
@@ -53,8 +53,8 @@ def refresh(options: argparse.Namespace) -> int:
     """
     root, name, screen = options.root, options.site or options.stack, console()
     preflight.stack_file_readable(root, options.stack)
-    now, typed = supervisor.status(places.site(name, root).path), particulars.load(root).typed
-    if now.state is not supervisor.State.RUNNING:
+    now, typed = sites.status(places.site(name, root).path), particulars.load(root).typed
+    if now.state is not sites.State.RUNNING:
         raise CommandError(f"no rehearsal {name} runs ({now.reason}): `{typed('up', options.stack)}` starts one.")
     session = open_session(name, root, options.stack, screen, Meter())
     apply.recover_if_needed(session)

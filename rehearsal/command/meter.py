@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rehearsal import processes
+from rehearsal import procfs
 from rehearsal.engine.table import Phase
 
 SAMPLE_SECONDS = 5.0
@@ -50,5 +50,5 @@ class Meter:
     def memory(self) -> int:
         """Bytes in use now (proportional set size)."""
         own = os.getpid()
-        covered = set(processes.tree(own))
-        return processes.memory(own) + sum(processes.memory(pid) for pid in self._watched - covered)
+        covered = set(procfs.tree(own))
+        return procfs.memory(own) + sum(procfs.memory(pid) for pid in self._watched - covered)

@@ -9,9 +9,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from rehearsal import particulars, places, supervisor
+from rehearsal import particulars, places, sites
+from rehearsal.command.contents import kubeconfigs
 from rehearsal.command.errors import CommandError
-from rehearsal.command.session import kubeconfigs
 from rehearsal.devices.boards import BOARDS
 from rehearsal.devices.daemons import EFA
 from rehearsal.devices.gpus import GPU
@@ -150,8 +150,8 @@ def _clusters(options: argparse.Namespace) -> Iterator[list[Cluster]]:
     """The clusters of the site that runs. Raises CommandError if none does, or one does not answer."""
     name = options.site or options.stack
     directory = places.site(name, options.root)
-    now = supervisor.status(directory.path)
-    if now.state is not supervisor.State.RUNNING:
+    now = sites.status(directory.path)
+    if now.state is not sites.State.RUNNING:
         up = particulars.load(options.root).typed("up", options.stack)
         raise CommandError(f"no rehearsal {name} runs ({now.reason}): `{up}` starts one.")
     with contextlib.ExitStack() as closing:

@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from rehearsal.command.apply import recover_if_needed
+from rehearsal.command.contents import kubeconfigs
 from rehearsal.command.errors import CommandError
-from rehearsal.command.session import Session, kubeconfigs
+from rehearsal.command.session import Session
 from rehearsal.engine import declared, gone, sent, state
 from rehearsal.engine.run import Outcome
 from rehearsal.kube.client import ApiError, Kube, Unreachable

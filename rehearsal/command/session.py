@@ -1,36 +1,30 @@
 """One rehearsal as the commands use it: its site, its account, its clusters, its engine."""
 
-import contextlib
 import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-import urllib3
 from rich.console import Console
 
-from rehearsal import keys, particulars, places, supervisor, toolchain, virtualenv
-from rehearsal.cluster.layout import PROXY
+from rehearsal import keys, particulars, places, sites, toolchain, virtualenv
 from rehearsal.command import alarm, answers
+from rehearsal.command.contents import absent, kubeconfigs, shown, views, watched
 from rehearsal.command.errors import CommandError, StateLostError
 from rehearsal.command.meter import Meter
-from rehearsal.engine import declared, gone, home, installed, seeds, stackfile, stored
+from rehearsal.engine import home, installed, seeds, stackfile, stored
 from rehearsal.engine.locks import locks
-from rehearsal.engine.look import Look
 from rehearsal.engine.progress import Lines
 from rehearsal.engine.run import Engine, Watcher
-from rehearsal.engine.view import ClusterView, view
+from rehearsal.engine.view import ClusterView
 from rehearsal.engine.waits import waits
-from rehearsal.engine.watching import Watching, watching
+from rehearsal.engine.watching import Watching
 from rehearsal.engine.workspace import open_workspace
-from rehearsal.images.table import known
-from rehearsal.kube.client import ApiError, Kube, Unreachable
-from rehearsal.kubelet.images import Images
 from rehearsal.processes import StartError
 from rehearsal.racks import keeper as racks
 from rehearsal.toolchain import screen
@@ -53,7 +47,7 @@ Inventory = Mapping[str, list[str]]
 class Session:
     """A site that runs and the engine of one stack on it."""
 
-    site: supervisor.Site
+    site: sites.Site
     engine: Engine
     replaced: tuple[str, ...]
     tools: toolchain.Tools
@@ -174,89 +168,8 @@ class Session:
 
     def stop(self) -> None:
         """End every process of the site and forget what it held."""
-        supervisor.stop(self.directory.path)
+        sites.stop(self.directory.path)
         shutil.rmtree(self.directory.path, ignore_errors=True)
-
-
-def kubeconfigs(directory: places.SiteDirectory) -> dict[str, Path]:
-    """The administrator's kubeconfig of each cluster of a site, by `<region>/<name>`."""
-    found = sorted(directory.clusters.glob("*/*/kubeconfig"))
-    return {f"{path.parent.parent.name}/{path.parent.name}": path for path in found}
-
-
-def views(directory: places.SiteDirectory, program: particulars.Particulars) -> list[ClusterView]:
-    """What runs in each cluster of a site, beside what its stacks declare; one that does not answer says so."""
-    try:
-        images, objects = known(program.images), declared.stored(directory.backend)
-    except stored.StateError as error:
-        return [ClusterView(directory.path.name, missed=[str(error)])]
-    with contextlib.ExitStack() as closing:
-        kubes: dict[str, Kube] = {}
-        for label, path in kubeconfigs(directory).items():
-            with contextlib.suppress(ValueError):  # it is being written
-                kubes[label] = closing.enter_context(contextlib.closing(Kube.from_kubeconfig(str(path))))
-        if objects and not kubes:
-            lost = f"the state holds {len(objects)} Kubernetes objects, and no cluster runs here"
-            return [ClusterView(directory.path.name, missed=[lost])]
-        shares = declared.by_cluster(objects, kubes)
-        return [_view(label, kube, images, shares[label]) for label, kube in kubes.items()]
-
-
-def absent(site: supervisor.Site, program: particulars.Particulars, stack: str) -> list[str]:
-    """One sentence for each thing of the account that was deleted behind a stack's back."""
-    try:
-        kept = list(gone.entries(site.directory.backend))
-        inventory = site.account.ask("GET", "inventory", timeout=30.0).json()
-    except (stored.StateError, keys.KeysError, urllib3.exceptions.HTTPError, ValueError) as error:
-        return [f"the account cannot be compared with the state: {error}"]
-    return list(gone.gone(kept, inventory, program.typed("refresh", stack)))
-
-
-def watched(directory: places.SiteDirectory) -> list[Watching]:
-    """What watches each cluster of a site; nothing of one that does not answer."""
-    found: list[Watching] = []
-    for label, path in kubeconfigs(directory).items():
-        with contextlib.suppress(Unreachable, ApiError, ValueError, FileNotFoundError):
-            proxy = path.with_name(PROXY)
-            with contextlib.closing(Kube.from_kubeconfig(str(path))) as kube:
-                found += watching(label.partition("/")[2], Look(kube), proxy)
-    return found
-
-
-def failed(directory: places.SiteDirectory, program: particulars.Particulars) -> list[str]:
-    """What failed lately in the clusters of a site, in the program's own words; nothing of one that does not answer."""
-    found: list[str] = []
-    for path in kubeconfigs(directory).values():
-        with (
-            contextlib.suppress(Unreachable, ApiError, ValueError, FileNotFoundError),
-            contextlib.closing(Kube.from_kubeconfig(str(path))) as kube,
-        ):
-            found += program.failed(kube)
-    return found
-
-
-def shown(
-    directory: places.SiteDirectory, program: particulars.Particulars, account: keys.Account, *, now: bool = False
-) -> list[particulars.Shown]:
-    """What the clusters of a site have to show, in the program's own words; nothing of one that does not answer."""
-    found: list[particulars.Shown] = []
-    for label, path in kubeconfigs(directory).items():
-        with (
-            contextlib.suppress(Unreachable, ApiError, ValueError, FileNotFoundError),
-            contextlib.closing(Kube.from_kubeconfig(str(path))) as kube,
-        ):
-            files = path.with_name("effects") / "volumes.json"
-            cluster = particulars.Cluster(kube, files, account, label.partition("/")[0])
-            found += program.shows(cluster, now=now)
-    return found
-
-
-def _view(label: str, kube: Kube, images: Images, objects: Sequence[declared.Declared]) -> ClusterView:
-    name = label.partition("/")[2]
-    try:
-        return view(name, kube, images, objects)
-    except (Unreachable, ApiError) as error:
-        return ClusterView(name, missed=[f"cluster {label} does not answer: {error}"])
 
 
 def open_session(
@@ -308,9 +221,9 @@ def enter(env: Mapping[str, str]) -> None:
     os.environ.update(env)
 
 
-def _start(directory: places.SiteDirectory, root: Path, console: Console) -> supervisor.Site:
-    now = supervisor.status(directory.path)
-    if now.state is supervisor.State.RUNNING and now.site is not None:
+def _start(directory: places.SiteDirectory, root: Path, console: Console) -> sites.Site:
+    now = sites.status(directory.path)
+    if now.state is sites.State.RUNNING and now.site is not None:
         trouble = answers.trouble(now.site, kubeconfigs(directory))
         if not trouble:
             console.print(f"  {directory.path.name}: {now.reason}", highlight=False)
@@ -318,15 +231,15 @@ def _start(directory: places.SiteDirectory, root: Path, console: Console) -> sup
         if not answers.given_up(console, trouble, directory.path.name):
             raise CommandError(trouble)
         forget(directory, "given up", console)
-    elif now.state is supervisor.State.DEAD:
+    elif now.state is sites.State.DEAD:
         forget(directory, now.reason, console)
-    elif now.state is supervisor.State.ABSENT and directory.path.exists():
+    elif now.state is sites.State.ABSENT and directory.path.exists():
         shutil.rmtree(directory.path)
-    return supervisor.start(directory.path, root)
+    return sites.start(directory.path, root)
 
 
 def forget(directory: places.SiteDirectory, reason: str, console: Console) -> None:
     """Remove what a site that died left, and say why: its account lived in memory, so its state describes nothing."""
     console.print(f"  {reason}; its contents are lost, starting clean", style="yellow", highlight=False, soft_wrap=True)
-    supervisor.stop(directory.path)
+    sites.stop(directory.path)
     shutil.rmtree(directory.path, ignore_errors=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from rehearsal.kubelet import hosts
+from rehearsal.eks import instances
 from rehearsal.kubelet.world import World
 
 log = logging.getLogger(__name__)
@@ -169,7 +169,7 @@ def minimal(described: Described) -> bool:
 
 def outdated(instance: Described, described: Described) -> bool:
     """Made from another template version or image than the node group names now."""
-    made_from, wanted = hosts.source_template(instance), described.get("launchTemplate") or {}
+    made_from, wanted = instances.source_template(instance), described.get("launchTemplate") or {}
     if made_from and wanted.get("version") and made_from[1] != str(wanted["version"]):
         return True
     return described.get("amiType") != "CUSTOM" and instance["ImageId"] != image(described)
@@ -177,4 +177,4 @@ def outdated(instance: Described, described: Described) -> bool:
 
 def image(described: Described) -> str:
     """The image EKS launches for the node group's AMI type and release."""
-    return hosts.image_id(str(described.get("amiType")), str(described.get("releaseVersion")))
+    return instances.image_id(str(described.get("amiType")), str(described.get("releaseVersion")))

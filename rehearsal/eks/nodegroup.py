@@ -7,11 +7,10 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from rehearsal.eks import drain, join, launches, repair
+from rehearsal.eks import drain, instances, join, launches, repair
 from rehearsal.eks.launches import Launcher, outdated
 from rehearsal.eks.registration import Registration
-from rehearsal.kubelet import hosts
-from rehearsal.kubelet.hosts import Host, UserDataError
+from rehearsal.kubelet.hosts import Host
 from rehearsal.kubelet.nodeobject import is_ready
 from rehearsal.kubelet.world import World
 
@@ -126,17 +125,16 @@ class NodeGroup:
 
     def _host(self, identity: str, instance: Described, described: Described) -> Host | None:
         """The machine's facts; user data that nodeadm cannot read keeps it from joining."""
-        template = hosts.source_template(instance)
+        template = instances.source_template(instance)
         data = self._launcher.template_data(*template) if template else {}
         subnet = self._world.aws.subnets()[instance["SubnetId"]]
         try:
-            read = (
-                hosts.bottlerocket_config if str(described.get("amiType")).startswith("BOTTLE") else hosts.node_config
-            )
+            bottlerocket = str(described.get("amiType")).startswith("BOTTLE")
+            read = instances.bottlerocket_config if bottlerocket else instances.node_config
             config = read(data.get("UserData"))
             named = {**described, "imageName": self._launcher.image_name(described, instance["ImageId"])}
-            found = hosts.host(instance, self._world.aws.machine(instance["InstanceType"]), named, subnet, config)
-        except UserDataError as error:
+            found = instances.host(instance, self._world.aws.machine(instance["InstanceType"]), named, subnet, config)
+        except instances.UserDataError as error:
             self._note(identity, [str(error)])
             return None
         self._hosts[identity] = found

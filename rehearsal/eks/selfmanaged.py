@@ -9,13 +9,12 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from rehearsal.eks import join
+from rehearsal.eks import instances, join
 from rehearsal.eks.api.releases import published
 from rehearsal.eks.controller import Controller
 from rehearsal.eks.launches import Launcher
 from rehearsal.eks.registration import Registration
-from rehearsal.kubelet import hosts
-from rehearsal.kubelet.hosts import Host, UserDataError
+from rehearsal.kubelet.hosts import Host
 from rehearsal.kubelet.registering import registering
 from rehearsal.kubelet.world import World
 
@@ -50,7 +49,7 @@ class SelfManaged(Controller):
         identity = str(instance["InstanceId"])
         try:
             found = self._host(instance)
-        except UserDataError as error:
+        except instances.UserDataError as error:
             self._say(identity, [str(error)])
             return
         if found is None:
@@ -62,9 +61,9 @@ class SelfManaged(Controller):
 
     def _host(self, instance: Mapping[str, Any]) -> tuple[Host, Mapping[str, Any]] | None:
         """The machine, and what it would say of itself as a node group of one; None if it names another cluster."""
-        template = hosts.source_template(instance)
+        template = instances.source_template(instance)
         data = self._launcher.template_data(*template) if template else {}
-        config = hosts.node_config(data.get("UserData"))
+        config = instances.node_config(data.get("UserData"))
         if (config.get("cluster") or {}).get("name") != self._world.cluster:
             return None
         group = {
@@ -75,7 +74,7 @@ class SelfManaged(Controller):
         }
         subnet = self._world.aws.subnets()[instance["SubnetId"]]
         machine = self._world.aws.machine(instance["InstanceType"])
-        return hosts.host(instance, machine, group, subnet, config), group
+        return instances.host(instance, machine, group, subnet, config), group
 
     def _role(self, instance: Mapping[str, Any]) -> str:
         """The role of the instance's profile; empty without one."""

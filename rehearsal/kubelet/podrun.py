@@ -7,17 +7,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from rehearsal.kubelet import attaching, mounting, podstatus, pulling, suffering, volumes
-from rehearsal.kubelet.addresses import Addresses, ExhaustedError
+from rehearsal.kubelet import attaching, podstatus, pulling, sandbox, suffering, volumes
+from rehearsal.kubelet.addresses import Addresses
 from rehearsal.kubelet.allotted import Holder
 from rehearsal.kubelet.environment import ConfigError, resolve, words
 from rehearsal.kubelet.hosts import Host
 from rehearsal.kubelet.images import ImageError
 from rehearsal.kubelet.lifecycle import Container
-from rehearsal.kubelet.nodeobject import boot_id, is_ready
+from rehearsal.kubelet.nodeobject import boot_id
 from rehearsal.kubelet.nodeobject import now as stamp
 from rehearsal.kubelet.orders import Fault
-from rehearsal.kubelet.plugin_network import NoSubnetError, in_prefixes, pod_addresses, pod_subnet
 from rehearsal.kubelet.program import VOLUMES, Exit, HasFiles, Launch, LaunchError, Program
 from rehearsal.kubelet.world import World
 
@@ -175,7 +174,7 @@ class PodRun:
         return now if container.phase == "terminated" else wake
 
     def _launch(self, container: Container, node: Object, now: float) -> Launch:
-        find = self._find
+        find = self._world.find
         addresses = {
             "status.podIP": self._ip or "",
             "status.podIPs": self._ip or "",
@@ -201,55 +200,17 @@ class PodRun:
             ip=self.host.address if self.pod["spec"].get("hostNetwork") else self._ip or "",
         )
 
-    # -- prerequisites
-
     def _prerequisites(self, node: Object) -> volumes.Problem | None:
         """Networking, volumes and an address: what a kubelet needs before it makes the first container."""
-        host_network = bool(self.pod["spec"].get("hostNetwork"))
-        if not host_network and not is_ready(node):
-            return volumes.Problem(
-                "NetworkNotReady",
-                "network is not ready: container runtime network not ready: NetworkReady=false "
-                "reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized",
-            )
-        can_mount = mounting.checker(self._world, self.host)
-        for problem in volumes.problems(self.pod, self.host.node, self._find, can_mount):
+        problem = sandbox.lacking(self._world, self.pod, self.host, node)
+        if problem is not None or self.pod["spec"].get("hostNetwork"):
             return problem
-        for reference in self.pod["spec"].get("imagePullSecrets") or []:
-            if self._find("secrets", reference["name"], self.namespace) is None:
-                text = f"Unable to retrieve some image pull secrets ({reference['name']}); attempting to pull may fail"
-                self._tell("Warning", "FailedToRetrieveImagePullSecret", text)
-        lacking = self._handler()
-        if lacking is not None or host_network:
-            return lacking
-        return (None if self._ip else self._address()) or attaching.attach(self._world, self.pod, self.host)
-
-    def _handler(self) -> volumes.Problem | None:
-        """containerd knows a RuntimeClass' handler (internal/cri/server/sandbox_run.go); `nvidia` is its toolkit's."""
-        name = self.pod["spec"].get("runtimeClassName")
-        found = self._find("runtimeclasses", name, None) if name else None
-        handler = found["handler"] if found else None
-        if handler in (None, "runc", "nvidia") or handler in self.host.handlers:
-            return None
-        text = f'Failed to create pod sandbox: rpc error: no runtime for "{handler}" is configured'
-        return volumes.Problem("FailedCreatePodSandBox", text)
-
-    def _address(self) -> volumes.Problem | None:
-        block, most, plugin, prefixes = self.host.pods, None, "cilium-cni", False
-        try:
-            if block is None:
-                plugin, most = "aws-cni", pod_addresses(self._world, self.host)
-                prefixes = in_prefixes(self._world)
-                block = str(self._world.aws.subnets()[pod_subnet(self._world, self.host)]["CidrBlock"])
-            take = self._addresses.take
-            self._ip = take(self.uid, block, [self.host.address], self.host.node, most, prefixes=prefixes)
-        except (ExhaustedError, NoSubnetError) as error:
-            text = f'Failed to create pod sandbox: plugin type="{plugin}" name="{plugin}" failed (add): {error}'
-            return volumes.Problem("FailedCreatePodSandBox", text)
-        return None
-
-    def _find(self, store: str, name: str, namespace: str | None) -> Object | None:
-        return self._world.find(store, name, namespace)
+        if not self._ip:
+            taken = sandbox.address(self._world, self.uid, self.host, self._addresses)
+            if isinstance(taken, volumes.Problem):
+                return taken
+            self._ip = taken
+        return attaching.attach(self._world, self.pod, self.host)
 
     # -- what is seen
 

@@ -19,7 +19,7 @@ import yaml
 
 from rehearsal.kube.client import ApiError, Kube, Unreachable
 from rehearsal.metal import node
-from rehearsal.metal.hall import Answer, Question
+from rehearsal.metal.host import Answer, Question
 from rehearsal.metal.machine import Machine
 
 MANAGER = "kubelet"

@@ -25,7 +25,8 @@ from rehearsal.kubelet.contents import BUCKETS
 from rehearsal.kubelet.images import Images
 from rehearsal.kubelet.world import World
 from rehearsal.metal.cluster import Cluster, Plane
-from rehearsal.metal.hall import Hall, Question
+from rehearsal.metal.hall import Hall
+from rehearsal.metal.host import Question
 from rehearsal.metal.keys import person
 from rehearsal.metal.machine import Machine
 from rehearsal.metal.record import Record

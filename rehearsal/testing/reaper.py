@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rehearsal import places, supervisor
+from rehearsal import places, sites
 
 LOCK = places.SiteDirectory(Path()).lock.name
 """What every site's directory holds, from before its processes start."""
@@ -33,7 +33,7 @@ def stop_below(directory: Path) -> None:
     """Stop every site whose directory lies below this one."""
     for place, _, names in os.walk(directory):
         if LOCK in names:
-            supervisor.stop(Path(place))
+            sites.stop(Path(place))
 
 
 if __name__ == "__main__":

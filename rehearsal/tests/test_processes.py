@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rehearsal import processes
+from rehearsal import processes, procfs
 from rehearsal.processes import Identity, Process, StartError
 
 SLEEP = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
@@ -208,7 +208,7 @@ def test_logs_are_private_appended_and_their_last_lines_told(log: Path) -> None:
 
 def test_memory_counts_descendants(sleeper: Process) -> None:
     assert sleeper.identity is not None
-    assert sleeper.identity.pid in processes.tree(os.getpid())
-    one = processes.memory(sleeper.identity.pid)
+    assert sleeper.identity.pid in procfs.tree(os.getpid())
+    one = procfs.memory(sleeper.identity.pid)
     assert 1_000_000 < one < 200_000_000
-    assert processes.memory(os.getpid()) > one
+    assert procfs.memory(os.getpid()) > one

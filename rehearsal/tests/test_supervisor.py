@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from rehearsal import places, processes, supervisor
+from rehearsal import places, processes, procfs, sites
 from rehearsal.places import SiteDirectory
 from rehearsal.processes import Identity, Process
-from rehearsal.supervisor import Site, State
+from rehearsal.sites import Site, State
 from rehearsal.tests.inside.account import until
 from rehearsal.toolchain import ensure
 
@@ -45,21 +45,21 @@ def altered(identity: Identity, ticks: int = 0, boot: str = "") -> Identity:
 
 
 def test_nothing_was_started(tmp_path: Path) -> None:
-    assert supervisor.status(tmp_path).state is State.ABSENT
-    assert supervisor.stop(tmp_path) is False
+    assert sites.status(tmp_path).state is State.ABSENT
+    assert sites.stop(tmp_path) is False
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"cloud": 1}', '{"cloud": {"url": "x"}, "supervisor": {}}'])
 def test_a_record_that_makes_no_sense_is_no_site(tmp_path: Path, content: str) -> None:
     SiteDirectory(tmp_path).record.write_text(content)
-    assert supervisor.status(tmp_path).state is State.ABSENT
-    supervisor.stop(tmp_path)
+    assert sites.status(tmp_path).state is State.ABSENT
+    sites.stop(tmp_path)
     assert not SiteDirectory(tmp_path).record.exists()
 
 
 def test_a_site_whose_processes_run_is_running(tmp_path: Path, living: Identity) -> None:
     record(tmp_path, living, living)
-    now = supervisor.status(tmp_path)
+    now = sites.status(tmp_path)
     assert now.state is State.RUNNING
     assert now.site is not None
     assert now.site.cloud_url == "http://127.0.0.1:1"
@@ -67,9 +67,9 @@ def test_a_site_whose_processes_run_is_running(tmp_path: Path, living: Identity)
 
 def test_a_supervisor_that_is_starting_is_seen(tmp_path: Path, living: Identity) -> None:
     places.write_json(SiteDirectory(tmp_path).lock, living.record())
-    assert supervisor.status(tmp_path).state is State.STARTING
+    assert sites.status(tmp_path).state is State.STARTING
     with pytest.raises(processes.StartError, match="is starting for another command: wait for that one, or stop it"):
-        supervisor.start(tmp_path, tmp_path)
+        sites.start(tmp_path, tmp_path)
 
 
 def test_a_process_that_died_a_reused_pid_and_a_reboot_are_told_apart(tmp_path: Path, living: Identity) -> None:
@@ -81,21 +81,21 @@ def test_a_process_that_died_a_reused_pid_and_a_reboot_are_told_apart(tmp_path: 
         (altered(living, boot=OTHER_BOOT), altered(living, boot=OTHER_BOOT), "the machine was restarted since"),
     ):
         record(tmp_path, supervisor_, cloud)
-        now = supervisor.status(tmp_path)
+        now = sites.status(tmp_path)
         assert now.state is State.DEAD
         assert re.search(reason, now.reason), now.reason
 
 
 def test_what_the_supervisor_said_when_its_account_died_is_told(tmp_path: Path, living: Identity) -> None:
     record(tmp_path, living, living, ended="the AWS stand-in ended with status -9")
-    now = supervisor.status(tmp_path)
+    now = sites.status(tmp_path)
     assert (now.state, now.reason) == (State.DEAD, "the AWS stand-in ended with status -9")
 
 
 def test_a_process_that_only_has_the_recorded_pid_is_not_stopped(tmp_path: Path, living: Identity) -> None:
     other = altered(living, ticks=-1)
     record(tmp_path, other, other)
-    assert supervisor.stop(tmp_path) is False
+    assert sites.stop(tmp_path) is False
     assert living.alive()
     assert not SiteDirectory(tmp_path).record.exists()
 
@@ -105,7 +105,7 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", USERS_OWN)
     ensure(report=lambda _: None)
     yield tmp_path / "site"
-    supervisor.stop(tmp_path / "site")
+    sites.stop(tmp_path / "site")
 
 
 def aws(site: Site, service: str) -> Any:
@@ -145,14 +145,14 @@ def cluster_status(site: Site, name: str = "one") -> str:
 
 def identities(site: Site) -> list[Identity]:
     """Every process of a site that runs now."""
-    found = [Identity.of(pid) for pid in processes.tree(site.supervisor.pid)]
+    found = [Identity.of(pid) for pid in procfs.tree(site.supervisor.pid)]
     return [identity for identity in found if identity is not None]
 
 
 @pytest.mark.engine
 def test_a_site_lives_gives_clusters_their_control_planes_and_leaves_nothing(directory: Path) -> None:
-    site = supervisor.start(directory, directory)
-    assert supervisor.start(directory, directory) == site, "a second start finds the first"
+    site = sites.start(directory, directory)
+    assert sites.start(directory, directory) == site, "a second start finds the first"
     make_cluster(site)
     assert cluster_status(site) == "CREATING"
     until(lambda: cluster_status(site) == "ACTIVE", 60, "the cluster is ACTIVE")
@@ -170,25 +170,25 @@ def test_a_site_lives_gives_clusters_their_control_planes_and_leaves_nothing(dir
     assert not plane.exists()
     assert len(identities(site)) == 2, "the supervisor and the account"
 
-    assert supervisor.stop(directory) is True
+    assert sites.stop(directory) is True
     assert not any(identity.alive() for identity in running)
-    assert supervisor.status(directory).state is State.ABSENT
+    assert sites.status(directory).state is State.ABSENT
 
 
 @pytest.mark.engine
 def test_a_killed_supervisor_leaves_no_child_and_the_next_start_is_clean(directory: Path) -> None:
-    site = supervisor.start(directory, directory)
+    site = sites.start(directory, directory)
     make_cluster(site)
     until(lambda: cluster_status(site) == "ACTIVE", 60, "the cluster is ACTIVE")
     running = identities(site)
     assert len(running) >= 7
     os.kill(site.supervisor.pid, signal.SIGKILL)
     until(lambda: not any(identity.alive() for identity in running), 60, "all have ended")
-    now = supervisor.status(directory)
+    now = sites.status(directory)
     assert now.state is State.DEAD
     assert f"the supervisor (pid {site.supervisor.pid}) ended unexpectedly" in now.reason
 
-    again = supervisor.start(directory, directory)
+    again = sites.start(directory, directory)
     assert again.supervisor != site.supervisor
     assert cluster_status(again) == "GONE"
     assert not list(again.directory.clusters.iterdir())
@@ -196,26 +196,26 @@ def test_a_killed_supervisor_leaves_no_child_and_the_next_start_is_clean(directo
 
 @pytest.mark.engine
 def test_when_the_account_dies_everything_ends_and_the_reason_is_recorded(directory: Path) -> None:
-    site = supervisor.start(directory, directory)
+    site = sites.start(directory, directory)
     make_cluster(site)
     until(lambda: cluster_status(site) == "ACTIVE", 60, "the cluster is ACTIVE")
     running = identities(site)
     os.kill(site.cloud.pid, signal.SIGKILL)
     until(lambda: not any(identity.alive() for identity in running), 60, "all have ended")
-    now = supervisor.status(directory)
+    now = sites.status(directory)
     assert (now.state, now.reason) == (State.DEAD, "the AWS stand-in ended with status -9")
 
 
 @pytest.mark.engine
 @pytest.mark.scale
 def test_two_sites_run_side_by_side(directory: Path, tmp_path: Path) -> None:
-    one, two = supervisor.start(directory, tmp_path), supervisor.start(tmp_path / "other", tmp_path)
+    one, two = sites.start(directory, tmp_path), sites.start(tmp_path / "other", tmp_path)
     try:
         assert one.cloud_url != two.cloud_url
         make_cluster(one)
         until(lambda: cluster_status(one) == "ACTIVE", 60, "the cluster is ACTIVE")
         assert cluster_status(two) == "GONE"
-        assert supervisor.stop(directory) is True
-        assert supervisor.status(tmp_path / "other").state is State.RUNNING
+        assert sites.stop(directory) is True
+        assert sites.status(tmp_path / "other").state is State.RUNNING
     finally:
-        supervisor.stop(tmp_path / "other")
+        sites.stop(tmp_path / "other")

@@ -20,7 +20,7 @@ import yaml
 from rich.console import Console
 from rich.table import Table
 
-from rehearsal import places, supervisor
+from rehearsal import places, sites
 from rehearsal.command import apply
 from rehearsal.command.difference import throw_away
 from rehearsal.command.meter import Meter
@@ -140,7 +140,7 @@ def rehearsal(stack: str = "dev") -> list[Figure]:
     """`up` on a new site, a preview without changes, and the peak memory of everything that ran."""
     screen, meter = Console(quiet=True), Meter()
     directory = places.site(SITE, ROOT)
-    supervisor.stop(directory.path)
+    sites.stop(directory.path)
     try:
         began = time.monotonic()
         session = open_session(SITE, ROOT, stack, screen, meter)
@@ -154,7 +154,7 @@ def rehearsal(stack: str = "dev") -> list[Figure]:
         asked = checks(session, stack)
         session.engine.destroy().require()
     finally:
-        supervisor.stop(directory.path)
+        sites.stop(directory.path)
     peak = max(phase.peak for phase in meter.phases) / 2**30
     phases = ", ".join(f"{phase.name} {phase.seconds:.0f} s" for phase in meter.phases if phase.seconds >= 1)
     whole = applied + asked["the policies"]

@@ -18,7 +18,8 @@ from typing import Any
 
 from rich.console import Console
 
-from rehearsal.command.session import Session, kubeconfigs
+from rehearsal.command.contents import kubeconfigs
+from rehearsal.command.session import Session
 from rehearsal.kube.client import Kube
 from rehearsal.toolchain import ensure
 from tests.presets.rehearsing import Rehearsed, rehearsed

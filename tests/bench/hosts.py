@@ -15,7 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from rehearsal.engine.run import PARALLEL
-from rehearsal.metal.hall import Hall, Host
+from rehearsal.metal.hall import Hall
+from rehearsal.metal.host import Host
 from rehearsal.metal.lacking import missing
 from tests.rehearsed.hosts.bundles import CONCERNS, bundle
 from tests.rehearsed.hosts.racks import DECLARED, gpu_node, prepare

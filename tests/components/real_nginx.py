@@ -16,7 +16,7 @@ from components.serving.door import RULES
 from components.serving.door_rules import CONFIG, JUDGE, NAMES, SCRATCH, VLLM, Behind, rules
 from components.serving.keys import ADMITTED, admitted
 from rehearsal.cluster.pages import Answer, Request
-from rehearsal.images import nginx
+from rehearsal.images import nginx_rules
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
 Ask = Callable[..., tuple[int, str, str]]
@@ -143,11 +143,11 @@ def asked(port: int, path: str, key: str | None = None, method: str = "GET") -> 
 def simulated(keys: list[str], behind: Behind, server: Callable[[int, Request], Answer | None]) -> Ask:
     """The nginx of rehearsals with the same files, before such a server."""
     files = {f"{CONFIG}/rules/{RULES}": rules(behind), f"{CONFIG}/keys/{ADMITTED}": admitted(keys)}
-    read = nginx.read(files, f"{CONFIG}/rules/{RULES}")
+    read = nginx_rules.read(files, f"{CONFIG}/rules/{RULES}")
 
     def asked(path: str, key: str | None = None, method: str = "GET") -> tuple[int, str, str]:
         headers = {} if key is None else {"authorization": f"Bearer {key}"}
-        answer = nginx.answered(read, Request(method, path, headers=headers), server)
+        answer = nginx_rules.answered(read, Request(method, path, headers=headers), server)
         return answer.status, answer.content_type, str(answer.content)
 
     return asked

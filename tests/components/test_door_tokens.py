@@ -14,7 +14,7 @@ from components.serving.door import RULES
 from components.serving.door_rules import CONFIG, TRITON, VLLM, Behind, rules
 from components.serving.keys import ADMITTED, admitted
 from rehearsal.cluster.pages import Answer, Request
-from rehearsal.images import nginx
+from rehearsal.images import nginx_rules
 from rehearsal.testing.answering import Asked, Said, answering
 from tests.components import real_nginx
 from tests.components.real_nginx import Ask
@@ -58,16 +58,16 @@ def ask(request: pytest.FixtureRequest) -> Ask:
     def asked(path: str, token: str | None = None, method: str = "GET") -> tuple[int, str, str]:
         headers = {} if token is None else {"authorization": f"Bearer {token}"}
         judge = lambda _, said: JUDGED.get(said, 401)  # noqa: E731 - as short as what it stands for
-        answer = nginx.answered(read, Request(method, path, headers=headers), lambda *_: Answer(path), judge)
+        answer = nginx_rules.answered(read, Request(method, path, headers=headers), lambda *_: Answer(path), judge)
         return answer.status, answer.content_type, str(answer.content)
 
     return asked
 
 
-def simulated(behind: Behind, groups: list[str] | None = None) -> nginx.Rules:
+def simulated(behind: Behind, groups: list[str] | None = None) -> nginx_rules.Rules:
     known = GROUPS if groups is None else groups
     files = {f"{CONFIG}/rules/{RULES}": rules(behind, known), f"{CONFIG}/keys/{ADMITTED}": admitted([KEY])}
-    return nginx.read(files, f"{CONFIG}/rules/{RULES}")
+    return nginx_rules.read(files, f"{CONFIG}/rules/{RULES}")
 
 
 both = pytest.mark.parametrize("ask", ["real", "rehearsed"], indirect=True)
@@ -127,6 +127,6 @@ def test_a_rehearsed_nginx_finds_who_judges_by_name() -> None:
         return 202
 
     request = Request("GET", "/v1/models", headers={"authorization": "Bearer t"})
-    nginx.answered(simulated(VLLM, ["ml"]), request, lambda *_: Answer(""), judge)
+    nginx_rules.answered(simulated(VLLM, ["ml"]), request, lambda *_: Answer(""), judge)
     at = "http://oauth2-proxy.people.svc.cluster.local:4180/oauth2/auth?allowed_groups=ml"
     assert asked == [(at, "Bearer t")]

@@ -15,12 +15,14 @@ from components.aws.addons import SERVICE_ADDONS, Addons, AddonsArgs
 from components.aws.capacity import CapacityBlock
 from components.aws.node_repair import Repair, RepairOverride
 from components.aws.node_role import NodeRole, NodeRoleArgs
+from components.aws.node_scripts import lustre_script
 from components.aws.nodes import NodePool
-from components.aws.user_data import OwnImage, lustre_script, user_data
+from components.aws.user_data import OwnImage, user_data
 from components.platform.taints import Taint, pool_taints, tolerations, tolerations_of_all_pools
 from planner.interfaces import layout
 from planner.nodes import allocatable_cpu_millicores
-from rehearsal.kubelet import hosts, nodeobject
+from rehearsal.eks import instances
+from rehearsal.kubelet import nodeobject
 from rehearsal.tests.inside import facts
 from tests.components.samples import built
 from tests.components.samples.aws_nodes import ENA, pool_args
@@ -106,7 +108,7 @@ def test_a_node_of_bottlerocket_has_its_disks_and_huge_pages_by_settings() -> No
         ["apiclient", "ephemeral-storage", "init"],
         ["apiclient", "ephemeral-storage", "bind"],
     ]
-    seen = hosts.bottlerocket_config(inputs["userData"])
+    seen = instances.bottlerocket_config(inputs["userData"])
     assert seen["instance"] == {"localStorage": {"strategy": "RAID0"}}
     volumes = {each["deviceName"]: each["ebs"] for each in inputs["blockDeviceMappings"]}
     assert list(volumes) == ["/dev/xvda", "/dev/xvdb"]
@@ -316,7 +318,7 @@ def test_a_node_of_such_an_image_is_told_its_cluster_and_comes_with_labels_and_t
 
 def test_a_kubelet_gives_pods_cpus_of_their_own_where_the_pool_says_so_aa03() -> None:
     """nodeadm merges the parts: how the disks are joined stays."""
-    merged = hosts.node_config(user_data(exclusive_spare_millicores=4000))
+    merged = instances.node_config(user_data(exclusive_spare_millicores=4000))
     assert merged["instance"]["localStorage"] == {"strategy": "RAID0"}
     kubelet = merged["kubelet"]["config"]
     assert (kubelet["cpuManagerPolicy"], kubelet["topologyManagerPolicy"]) == ("static", "best-effort")

@@ -15,7 +15,7 @@ import yaml
 
 from components.aws.devices import GPU_OPERATOR_VALUES, efa_plugin_values
 from components.aws.karpenter import karpenter_values
-from components.aws.user_data import MirrorLogin, login_script, lustre_script
+from components.aws.node_scripts import MirrorLogin, login_script, lustre_script
 from components.gateway.cert_manager import cert_manager_values
 from components.gateway.definitions import definitions
 from components.gateway.traefik import TraefikArgs, traefik_values

@@ -12,7 +12,7 @@ from oob.access import UnaskedError
 from oob.machine import Drive, Machine, Supply
 from planner.metal_types import MetalPlan
 from planner.site import HostPlan
-from settings.inventory import Controllers
+from settings.site import Controllers
 from tests.stacks.test_metal import planned, site
 
 HOSTS = list(site().hosts)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rehearsal import processes
+from rehearsal import procfs
 from rehearsal.engine.run import Engine
 from rehearsal.engine.state import SIGNATURE, resources
 
@@ -98,7 +98,7 @@ class CommandLines:
     lines: set[bytes] = field(default_factory=set)
 
     def look(self) -> None:
-        for pid in processes.tree(self.root):
+        for pid in procfs.tree(self.root):
             try:
                 self.lines.add(Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").strip())
             except OSError:

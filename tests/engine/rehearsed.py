@@ -17,11 +17,12 @@ import pytest
 import urllib3
 from rich.console import Console
 
-from rehearsal import places, supervisor
+from rehearsal import places, sites
 from rehearsal.cluster.layout import PROXY
 from rehearsal.cluster.proxy import UNREACHED, admitting
+from rehearsal.command.contents import kubeconfigs
 from rehearsal.command.meter import Meter
-from rehearsal.command.session import Session, kubeconfigs, open_session
+from rehearsal.command.session import Session, open_session
 from rehearsal.engine import declared
 from rehearsal.engine.events import short_type
 from rehearsal.engine.home import Home
@@ -254,7 +255,7 @@ def rehearsed(name: str, tree: Tree, home: Path, stack: str = "dev", *, killed: 
                 site.close()
         finally:
             running[:] = [each for each in running if each.directory != directory]
-            supervisor.stop(directory.path)
+            sites.stop(directory.path)
 
 
 def command(home: Path, *words: str, seconds: float = COMMAND_SECONDS) -> subprocess.CompletedProcess[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rehearsal import processes
+from rehearsal import procfs
 from rehearsal.engine.home import DROPPED_PREFIXES
 from rehearsal.processes import Identity
 
@@ -83,7 +83,7 @@ def test_nothing_is_left_running_and_the_next_up_starts_clean(tmp_path: Path) ->
     with terminal(home, tmp_path / "first") as first:
         # EKS makes the cluster now: an operation is in flight, and the control plane's processes begin.
         until(lambda: first.says("update") and list(home.glob("*/*/*/clusters/*/*/processes.json")), "a control plane")
-        started = [Identity.of(pid) for pid in processes.tree(first.process.pid)]
+        started = [Identity.of(pid) for pid in procfs.tree(first.process.pid)]
         assert first.interrupt() == 130, first.output.read_text()
     assert "nothing is left running; the next `up` starts interrupted clean" in first.output.read_text()
     until(lambda: not about(home), "every process of the site to end", seconds=5)

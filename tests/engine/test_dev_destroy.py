@@ -12,7 +12,7 @@ from rehearsal.engine import state
 from rehearsal.engine.events import Urn, short_type
 from rehearsal.images.ebs import DRIVER
 from rehearsal.kube.client import ApiError, Unreachable
-from rehearsal.processes import tree
+from rehearsal.procfs import tree
 
 from .rehearsed import Rehearsed, operations
 

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from rehearsal import supervisor
+from rehearsal import sites
 
 from .rehearsed import Rehearsed, command
 
@@ -25,8 +25,8 @@ def test_a_frozen_api_server_is_named_and_its_site_stays_as_it_is_lf28(dev: Rehe
     assert "rehearsal dev runs, but the API server of its cluster us-east-2/gpucluster-dev did not" in done.stdout
     assert f"kube-apiserver (pid {pid}) is stopped, `kill -CONT {pid}` resumes it" in done.stdout
     assert "Nothing was discarded: try again when it answers." in done.stdout
-    now = supervisor.status(dev.directory.path)
-    assert (now.state, now.site) == (supervisor.State.RUNNING, dev.session.site)
+    now = sites.status(dev.directory.path)
+    assert (now.state, now.site) == (sites.State.RUNNING, dev.session.site)
     assert dict(dev.inventory()) == held
     dev.settled()
     dev.assert_quiet()

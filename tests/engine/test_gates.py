@@ -15,7 +15,7 @@ from isolate import QUERY, WHY
 
 from components.platform.taints import GATE_KEY, POOL_KEY
 from rehearsal.command import ordering
-from rehearsal.command.session import failed
+from rehearsal.command.contents import failed
 from rehearsal.kube.client import Kube
 from rehearsal.kube.errors import ApiError, Unreachable
 

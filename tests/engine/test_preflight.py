@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from rehearsal import places, supervisor, toolchain
+from rehearsal import places, sites, toolchain
 from rehearsal.command.errors import CommandError
 from rehearsal.command.main import main
 from rehearsal.command.meter import Meter
@@ -130,7 +130,7 @@ def opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[tuple[Se
     """A site that runs, and what was said while it was opened."""
     monkeypatch.setenv("GPUCLUSTER_HOME", str(tmp_path / "state"))
     yield open_again()
-    supervisor.stop(places.site("dev", ROOT).path)
+    sites.stop(places.site("dev", ROOT).path)
 
 
 def open_again() -> tuple[Session, io.StringIO]:
@@ -145,7 +145,7 @@ def assert_started_clean(old: Session) -> str:
     session, said = open_again()
     assert session.site.supervisor != old.site.supervisor
     assert not kept.exists()
-    assert supervisor.status(session.directory.path).state is supervisor.State.RUNNING
+    assert sites.status(session.directory.path).state is sites.State.RUNNING
     assert not old.site.supervisor.alive()
     assert not old.site.cloud.alive()
     return said.getvalue()
@@ -190,7 +190,7 @@ def test_a_record_of_processes_that_are_no_more(opened: tuple[Session, io.String
     session, _ = opened
     me = Identity.of(os.getpid())
     assert me is not None
-    supervisor.stop(session.directory.path)
+    sites.stop(session.directory.path)
     gone = {"pid": me.pid, "started": started.format(boot=me.started.partition("@")[2])}
     record = {"supervisor": gone, "cloud": {"url": session.site.cloud_url, **gone}, "created": "then"}
     places.write_json(session.directory.record, record)

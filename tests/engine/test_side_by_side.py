@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from rehearsal import places, supervisor
+from rehearsal import places, sites
 from rehearsal.engine.events import Diagnostic, Record, Step
 from rehearsal.engine.home import Home
 from rehearsal.engine.workspace import open_workspace
@@ -103,23 +103,23 @@ def directories(tmp_path: Path) -> Iterator[list[Path]]:
     found = [tmp_path / name for name in ("one", "other")]
     yield found
     for directory in found:
-        supervisor.stop(directory)
+        sites.stop(directory)
 
 
 def test_two_sites_started_at_once_take_ports_and_processes_of_their_own(directories: list[Path]) -> None:
-    sites: dict[Path, supervisor.Site] = {}
+    started: dict[Path, sites.Site] = {}
 
     def start(directory: Path) -> None:
-        sites[directory] = supervisor.start(directory, ROOT)
+        started[directory] = sites.start(directory, ROOT)
 
     threads = [threading.Thread(target=start, args=[directory]) for directory in directories]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    one, other = (sites[directory] for directory in directories)
+    one, other = (started[directory] for directory in directories)
     assert one.cloud_url != other.cloud_url
     assert {one.supervisor, one.cloud}.isdisjoint({other.supervisor, other.cloud})
-    supervisor.stop(one.directory.path)
+    sites.stop(one.directory.path)
     assert not places.SiteDirectory(one.directory.path).record.exists()
-    assert supervisor.status(other.directory.path).state is supervisor.State.RUNNING
+    assert sites.status(other.directory.path).state is sites.State.RUNNING

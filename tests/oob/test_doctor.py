@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from doctor.machines.controllers import examine
 from doctor.results import Status
-from settings.inventory import Controllers
+from settings.site import Controllers
 from tests.doctor.test_machines import host
 from tests.oob.conftest import Emulated
 from tests.oob.emulator import PASSWORD, POWER, USER, dgx, supply

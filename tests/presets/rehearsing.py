@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from rehearsal import places, supervisor
+from rehearsal import places, sites
 from rehearsal.command import apply, removal
+from rehearsal.command.contents import kubeconfigs
 from rehearsal.command.errors import CommandError
 from rehearsal.command.meter import Meter
-from rehearsal.command.session import Session, kubeconfigs, open_session
+from rehearsal.command.session import Session, open_session
 from rehearsal.engine.run import EngineError
 from rehearsal.engine.view import ClusterView
 from rehearsal.kube.client import Kube
@@ -75,7 +76,7 @@ def rehearsed(
         except (CommandError, EngineError) as error:
             raise RehearsalError(str(error)) from error
         finally:
-            supervisor.stop(directory.path)
+            sites.stop(directory.path)
 
 
 @contextmanager

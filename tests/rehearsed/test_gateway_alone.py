@@ -30,7 +30,7 @@ from rehearsal.charts.chart import Order
 from rehearsal.cluster.backends import Backends
 from rehearsal.cluster.proxy import Proxy
 from rehearsal.cluster.router import Router
-from rehearsal.images import gateway, nginx
+from rehearsal.images import gateway, nginx_rules
 from rehearsal.kubelet.process import RealProcess
 from rehearsal.kubelet.program import Launch
 from rehearsal.tests.inside.account import until
@@ -157,10 +157,12 @@ class WayIn:
         self.proxy = Proxy(self.backends.server)
         self.proxy.start(Router(kube, self.backends))
         where = f"{door_rules.CONFIG}/rules/{door.RULES}"
-        rules = nginx.read(
+        rules = nginx_rules.read(
             {where: door_rules.rules(door_rules.VLLM), f"{door_rules.CONFIG}/keys/{ADMITTED}": admitted([RIGHT])}, where
         )
-        self.backends.answer("inference", "door", 8000, lambda request: nginx.answered(rules, request, lambda *_: None))
+        self.backends.answer(
+            "inference", "door", 8000, lambda request: nginx_rules.answered(rules, request, lambda *_: None)
+        )
         world: Any = SimpleNamespace(
             kube=kube,
             find=lambda *_: None,

@@ -35,7 +35,7 @@ from rehearsal.tests.inside.account import until
 from rehearsal.tests.inside.conftest import Site
 from rehearsal.toolchain.families import BASE
 from rehearsed import PROGRAM
-from stacks.network import SIGNATURES
+from stacks.namespaces import SIGNATURES
 from tests.graph import schema_kubernetes
 
 pytestmark = pytest.mark.engine

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from components.aws.efa_counters import SCRIPT
-from components.aws.user_data import LUSTRE_EFA
+from components.aws.node_scripts import LUSTRE_EFA
 from monitoring.dashboards.address import address
 from stacks.dashboards import FIRST
 from tests.graph.stackfiles import refusal, run_program, stack_config

@@ -14,7 +14,7 @@ from policy import RULES
 from policy.pods import pods
 from policy.references import before
 from policy.rule import violations
-from stacks.network import OUTSIDE
+from stacks.namespaces import OUTSIDE
 from stacks.refusal import _kept_twice, _without_tokens
 from tests.graph import schema_kubernetes, schema_sdk, stackfiles
 from tests.graph.harness import Recorded

@@ -3,7 +3,7 @@
 import pytest
 
 from components.platform.network_rules import Reach, internet
-from stacks import aws, metal
+from stacks import aws_reach, metal
 from stacks.aws_storage import InstanceStore
 from stacks.metal_storage import Scratch
 from stacks.platform import Connections
@@ -13,7 +13,7 @@ from tests.stacks.test_machines_told import planned
 @pytest.mark.parametrize("services", [False, True])
 def test_on_aws_the_vpc_has_nodes_and_the_api_and_services_where_they_have_endpoints(services: bool) -> None:
     """The API server is asked at the first address of Services, and by a name at its interfaces in the VPC."""
-    assert aws.connections("10.80.0.0/16", services=services) == Connections(
+    assert aws_reach.connections("10.80.0.0/16", services=services) == Connections(
         api=Reach(cidrs=["10.80.0.0/16", "172.20.0.1/32"], ports=[443]),
         nodes=Reach(cidrs=["10.80.0.0/16"]),
         objects=internet(),

@@ -9,7 +9,7 @@ from monitoring.limits import Limits, MachineLimits, PoolLimits, RunLimits, Serv
 from monitoring.thresholds import Threshold
 from planner.workload_types import RunPlan
 from settings.alerts import Alerts
-from settings.inventory import Controllers, Sensors
+from settings.site import Controllers, Sensors
 from stacks.metal_watching import machines
 from stacks.monitoring_rules import limits
 from stacks.recipes import recipe, started

@@ -12,7 +12,7 @@ from components.platform.image_signatures import ImageSignaturesArgs, Signer, po
 from planner.supply import images_in
 from policy import RULES
 from policy.rule import violations
-from stacks.network import SIGNATURES
+from stacks.namespaces import SIGNATURES
 from tests.graph import schema_sdk
 from tests.graph.harness import Recorded
 from tests.graph.stackfiles import run_program, stack_config

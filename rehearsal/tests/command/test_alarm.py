@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from rehearsal import supervisor
+from rehearsal import sites
 from rehearsal.command import alarm
 from rehearsal.command.alarm import AlarmError, Watch
 from rehearsal.engine import run
 from rehearsal.engine.events import Record
 from rehearsal.processes import Process
-from rehearsal.supervisor import State, Status
+from rehearsal.sites import State, Status
 
 RUNNING, DEAD = Status(State.RUNNING, "running"), Status(State.DEAD, "the AWS stand-in ended with status -9")
 LASTS = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
@@ -105,4 +105,4 @@ def test_of_a_full_disk_the_engine_is_told_twice_as_by_ctrl_c(tmp_path: Path, mo
 def test_a_running_site_is_what_the_supervisor_says(tmp_path: Path) -> None:
     with pytest.raises(AlarmError, match="no rehearsal runs here"):
         Watch(tmp_path, nothing).look()
-    assert supervisor.status(tmp_path).state is State.ABSENT
+    assert sites.status(tmp_path).state is State.ABSENT

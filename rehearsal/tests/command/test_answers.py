@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from rehearsal import keys, processes, supervisor
+from rehearsal import keys, procfs, sites
 from rehearsal.command import answers, session
 from rehearsal.command.errors import CommandError
 from rehearsal.places import SiteDirectory
 from rehearsal.processes import Identity, Process
-from rehearsal.supervisor import Site, State, Status
+from rehearsal.sites import Site, State, Status
 from rehearsal.testing.answering import Said, answering
 
 NOBODY = "http://127.0.0.1:1"
@@ -72,7 +72,7 @@ def test_each_part_that_does_not_answer_is_named_lf28(tmp_path: Path, account: s
 
 @pytest.mark.usefixtures("impatient")
 def test_a_process_that_stands_still_is_named_with_what_lets_it_go_on_lf28(tmp_path: Path, process: Identity) -> None:
-    assert processes.halted(process.pid) == {}
+    assert procfs.halted(process.pid) == {}
     os.kill(process.pid, signal.SIGSTOP)
     try:
         os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
@@ -88,8 +88,8 @@ def test_a_site_that_is_slow_is_kept_and_one_that_a_person_gives_up_is_not_lf28(
 ) -> None:
     running = site(tmp_path, NOBODY, process)
     directory = SiteDirectory(tmp_path / "dev")
-    monkeypatch.setattr(supervisor, "status", lambda _: Status(State.RUNNING, "running", running))
-    monkeypatch.setattr(supervisor, "start", lambda *_: "another")
+    monkeypatch.setattr(sites, "status", lambda _: Status(State.RUNNING, "running", running))
+    monkeypatch.setattr(sites, "start", lambda *_: "another")
     with pytest.raises(CommandError, match="Nothing was discarded"):
         session._start(directory, tmp_path, Console(file=io.StringIO()))
     assert directory.path.exists()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rehearsal import supervisor
+from rehearsal import sites
 from rehearsal.tests.command.trial import PATIENCE, PROGRAM, Trial, creating, kill_engine, small, throttle, until
 
 pytestmark = [pytest.mark.engine, pytest.mark.apart]
@@ -29,7 +29,7 @@ def test_up_shows_a_table_and_down_of_a_protected_stack_shows_the_refusal(trial:
     status, said = trial.run("preview")
     assert (status, "unchanged" in said) == (0, True), said
     assert trial.run("status")[0] == 0
-    running = supervisor.status(trial.site().path).site
+    running = sites.status(trial.site().path).site
     assert running is not None
     running.account.client("s3", "eu-west-1").put_object(Bucket="trial-dev", Key="step-0/SHA256SUMS", Body=b"")
     status, said = trial.run("down")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rehearsal import places, processes, supervisor, toolchain
+from rehearsal import places, processes, sites, toolchain
 from rehearsal.command import apply, commands, preflight
 from rehearsal.command.errors import StateLostError
 from rehearsal.command.main import main
@@ -147,7 +147,7 @@ def test_down_of_a_rehearsal_that_died_says_so_and_clears_it(
     places.write_json(
         directory.record, {"supervisor": record, "cloud": {"url": "http://127.0.0.1:9", **record}, "created": "then"}
     )
-    assert supervisor.status(directory.path).state is supervisor.State.DEAD
+    assert sites.status(directory.path).state is sites.State.DEAD
     assert main(["down", "--root", str(root)]) == 0
     said = capsys.readouterr().out
     expected = {
@@ -175,13 +175,13 @@ def test_down_ends_a_site_whose_state_is_lost(
 ) -> None:
     """All that such a stack made lives in the site: it is ended, though not proven to destroy itself."""
     site, stopped = places.site("dev", root).create(), list[Path]()
-    running = supervisor.Status(supervisor.State.RUNNING, "running")
+    running = sites.Status(sites.State.RUNNING, "running")
 
     def lost(*_: object, **__: object) -> None:
         raise StateLostError("/s/dev.json is damaged (it is empty; 0 bytes)")
 
-    monkeypatch.setattr(supervisor, "status", lambda _: running)
-    monkeypatch.setattr(supervisor, "stop", stopped.append)
+    monkeypatch.setattr(sites, "status", lambda _: running)
+    monkeypatch.setattr(sites, "stop", stopped.append)
     monkeypatch.setattr(commands, "open_session", lost)
     monkeypatch.setattr(preflight, "check", lambda *_: None)
     assert main(["down", "--root", str(root)]) == 0

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from rehearsal import supervisor
+from rehearsal import sites
 from rehearsal.command import difference
 from rehearsal.command.meter import Meter
 from rehearsal.engine.events import Diagnostic, Record
@@ -37,8 +37,8 @@ def test_notes_follow_the_diff(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         program=SimpleNamespace(loses=None),
         engine=SimpleNamespace(preview=lambda *_, **__: Outcome("preview", 0, record, 1.0, log)),
     )
-    running: Any = SimpleNamespace(state=supervisor.State.RUNNING)
-    monkeypatch.setattr(supervisor, "status", lambda _: running)
+    running: Any = SimpleNamespace(state=sites.State.RUNNING)
+    monkeypatch.setattr(sites, "status", lambda _: running)
     monkeypatch.setattr(difference, "open_session", lambda *_: session)
     monkeypatch.setattr(difference, "recover_if_needed", lambda _: None)
     difference.preview(tmp_path, "dev", "dev", None, console, Meter())

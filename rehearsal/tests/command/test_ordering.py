@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rehearsal import places, supervisor
+from rehearsal import places, sites
 from rehearsal.command import ordering
 from rehearsal.command.errors import CommandError
 from rehearsal.command.main import main, parser
@@ -51,8 +51,8 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     kubeconfig = directory.cluster("us-east-2", "dev") / "kubeconfig"
     kubeconfig.parent.mkdir(parents=True)
     kubeconfig.write_text("")
-    running = supervisor.Status(supervisor.State.RUNNING, "running since today")
-    monkeypatch.setattr(supervisor, "status", lambda _: running)
+    running = sites.Status(sites.State.RUNNING, "running since today")
+    monkeypatch.setattr(sites, "status", lambda _: running)
     there = cluster(service("llama"), service("code"), service("kubernetes", "default"))
     monkeypatch.setattr(Kube, "from_kubeconfig", lambda _: there.kube)
     return kubeconfig.with_name(orders.FILE)
@@ -112,7 +112,7 @@ def test_what_is_not_there_is_said_with_what_is(
 def test_without_a_rehearsal_the_command_says_what_starts_one(
     site: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(supervisor, "status", lambda _: supervisor.Status(supervisor.State.ABSENT, "no rehearsal"))
+    monkeypatch.setattr(sites, "status", lambda _: sites.Status(sites.State.ABSENT, "no rehearsal"))
     assert main(["load", "llama", "--rps", "1"]) == 1
     assert "`rehearse up --stack dev` starts one" in capsys.readouterr().err
 

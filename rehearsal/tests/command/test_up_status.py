@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from rehearsal import particulars, places, supervisor
-from rehearsal.command import apply, commands, preflight, session
+from rehearsal import particulars, places, sites
+from rehearsal.command import apply, commands, contents, preflight
 from rehearsal.command.main import main
 from rehearsal.command.meter import Meter
 from rehearsal.engine import declared
@@ -81,8 +81,8 @@ def test_status_ends_with_1_if_something_declared_is_missed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     site = SimpleNamespace(cloud_url="http://127.0.0.1:1", account=None)
-    running = supervisor.Status(supervisor.State.RUNNING, "running", site)  # type: ignore[arg-type]
-    monkeypatch.setattr(supervisor, "status", lambda _: running)
+    running = sites.Status(sites.State.RUNNING, "running", site)  # type: ignore[arg-type]
+    monkeypatch.setattr(sites, "status", lambda _: running)
     monkeypatch.setattr(commands, "views", lambda *_: [ClusterView("c", missed=missed)])
     monkeypatch.setattr(commands, "absent", lambda *_: [])
     monkeypatch.setattr(commands, "shown", lambda *_: [])
@@ -98,8 +98,8 @@ def test_status_tells_by_which_proxy_a_clusters_services_answer(
         (kubeconfig := site.cluster("us-east-2", name) / "kubeconfig").parent.mkdir(parents=True)
         kubeconfig.write_text("")
     (site.cluster("us-east-2", "up") / "proxy.url").write_text("http://127.0.0.1:7")
-    running = supervisor.Status(supervisor.State.RUNNING, "r", SimpleNamespace(cloud_url="", account=None))  # type: ignore[arg-type]
-    monkeypatch.setattr(supervisor, "status", lambda _: running)
+    running = sites.Status(sites.State.RUNNING, "r", SimpleNamespace(cloud_url="", account=None))  # type: ignore[arg-type]
+    monkeypatch.setattr(sites, "status", lambda _: running)
     monkeypatch.setattr(places, "site", lambda *_: site)
     monkeypatch.setattr(commands, "views", lambda *_: [])
     monkeypatch.setattr(commands, "absent", lambda *_: [])
@@ -141,10 +141,10 @@ def test_a_cluster_that_is_not_there_or_does_not_answer_is_told_lf28(
 ) -> None:
     site = SiteDirectory(tmp_path / "dev").create()
     program = SimpleNamespace(images=())
-    assert session.views(site, program) == []  # type: ignore[arg-type]
+    assert contents.views(site, program) == []  # type: ignore[arg-type]
     objects = [Declared("v1", "Namespace", None, "web")]
     monkeypatch.setattr(declared, "stored", lambda _: objects)
-    (lost,) = session.views(site, program)  # type: ignore[arg-type]
+    (lost,) = contents.views(site, program)  # type: ignore[arg-type]
     assert lost.unready() == ["the state holds 1 Kubernetes objects, and no cluster runs here"]
     kubeconfig = site.cluster("us-east-2", "gpu") / "kubeconfig"
     kubeconfig.parent.mkdir(parents=True)
@@ -153,7 +153,7 @@ def test_a_cluster_that_is_not_there_or_does_not_answer_is_told_lf28(
         "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]\n"
         "contexts: [{name: c, context: {cluster: c, user: u}}]\n"
     )
-    (silent,) = session.views(site, program)  # type: ignore[arg-type]
+    (silent,) = contents.views(site, program)  # type: ignore[arg-type]
     assert silent.unready()[0].startswith("cluster us-east-2/gpu does not answer: http://127.0.0.1:1 does not answer")
 
 
@@ -169,7 +169,7 @@ def test_a_rehearsal_that_failed_names_the_command_that_repeats_it(
     monkeypatch.setattr(preflight, "check", lambda *_: None)
     monkeypatch.setattr(preflight, "hosts", lambda *_: None)
     monkeypatch.setattr(commands, "open_session", failing)
-    monkeypatch.setattr(supervisor, "stop", stopped.append)
+    monkeypatch.setattr(sites, "stop", stopped.append)
     monkeypatch.setattr(places, "site", lambda *_: SiteDirectory(tmp_path / "s"))
     (tmp_path / "Pulumi.yaml").write_text("name: p\nruntime: python\n")
     assert main(["rehearse", "--stack", "mine", "--root", str(tmp_path)]) == 1

@@ -21,7 +21,7 @@ from rehearsal.engine.recover import Verdict, recover
 from rehearsal.engine.run import EngineError
 from rehearsal.engine.state import Pending
 from rehearsal.engine.workspace import open_workspace
-from rehearsal.processes import tree
+from rehearsal.procfs import tree
 from rehearsal.tests.engine.conftest import Trial
 from rehearsal.tests.inside.account import until
 

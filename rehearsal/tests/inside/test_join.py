@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from rehearsal.cloud.seen.network import End, Groups, Routes
-from rehearsal.eks import join, launches
-from rehearsal.kubelet import hosts
+from rehearsal.eks import instances, join, launches
 from rehearsal.tests.inside import facts
 from rehearsal.tests.inside.account import user_data
 
@@ -102,32 +101,32 @@ def test_an_internet_gateway_needs_a_public_address() -> None:
 
 
 def test_user_data_gives_the_node_configuration() -> None:
-    assert hosts.node_config(user_data()) == {"instance": {"localStorage": {"strategy": "RAID0"}}}
-    assert hosts.node_config(None) == {}
+    assert instances.node_config(user_data()) == {"instance": {"localStorage": {"strategy": "RAID0"}}}
+    assert instances.node_config(None) == {}
 
 
 @pytest.mark.parametrize("text", ["#!/bin/bash\necho hello\n", "not mime at all"])
 def test_user_data_that_is_no_mime_archive_is_refused(text: str) -> None:
-    with pytest.raises(hosts.UserDataError, match="MIME"):
-        hosts.node_config(base64.b64encode(text.encode()).decode())
+    with pytest.raises(instances.UserDataError, match="MIME"):
+        instances.node_config(base64.b64encode(text.encode()).decode())
 
 
 def test_node_config_of_an_unknown_version_is_refused() -> None:
     text = base64.b64decode(user_data()).decode().replace("v1alpha1", "v2")
-    with pytest.raises(hosts.UserDataError, match="v2"):
-        hosts.node_config(base64.b64encode(text.encode()).decode())
+    with pytest.raises(instances.UserDataError, match="v2"):
+        instances.node_config(base64.b64encode(text.encode()).decode())
 
 
 @pytest.mark.parametrize("text", ["MIME-Version: 1.0\n", "[kernel]\nsysctl = 1\n"])
 def test_user_data_that_bottlerocket_does_not_read_are_refused(text: str) -> None:
-    with pytest.raises(hosts.UserDataError, match="all that Bottlerocket reads"):
-        hosts.bottlerocket_config(base64.b64encode(text.encode()).decode())
-    assert hosts.bottlerocket_config(None) == {"sysctl": {}}
+    with pytest.raises(instances.UserDataError, match="all that Bottlerocket reads"):
+        instances.bottlerocket_config(base64.b64encode(text.encode()).decode())
+    assert instances.bottlerocket_config(None) == {"sysctl": {}}
 
 
 def test_efa_devices_are_the_attached_interfaces_of_both_kinds() -> None:
     kinds = ["efa", "efa-only", "interface", None]
-    assert hosts.count_efa([{"InterfaceType": kind} for kind in kinds]) == 2
+    assert instances.count_efa([{"InterfaceType": kind} for kind in kinds]) == 2
 
 
 def test_instances_are_spread_over_the_subnets() -> None:
@@ -157,7 +156,7 @@ def test_another_template_version_or_release_is_outdated() -> None:
     tags = [{"Key": "aws:ec2launchtemplate:id", "Value": "lt-1"}]
 
     def made(version: str, release: str) -> dict[str, Any]:
-        image = hosts.image_id("AL2023_x86_64_NVIDIA", release)
+        image = instances.image_id("AL2023_x86_64_NVIDIA", release)
         return {"Tags": [*tags, {"Key": "aws:ec2launchtemplate:version", "Value": version}], "ImageId": image}
 
     assert not launches.outdated(made("2", "1"), group)

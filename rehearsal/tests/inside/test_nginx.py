@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rehearsal.cluster.pages import Request, texts
-from rehearsal.images import nginx
+from rehearsal.images import nginx, nginx_rules
 from rehearsal.images.nginx_syntax import ConfigError, parse
 from rehearsal.images.table import known
 from rehearsal.kubelet.answering import Answering
@@ -103,7 +103,7 @@ def test_it_dies_of_what_it_cannot_read(old: str, new: str, says: str) -> None:
     text = CONFIG.replace(old, new)
     files = {"/etc/door/nginx.conf": text, "/etc/door/maps.conf": MAPS}
     with pytest.raises(ConfigError) as raised:
-        nginx.read(files, "/etc/door/nginx.conf")
+        nginx_rules.read(files, "/etc/door/nginx.conf")
     assert says in str(raised.value)
 
 

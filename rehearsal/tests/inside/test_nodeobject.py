@@ -3,7 +3,8 @@
 import pytest
 
 from rehearsal.devices import gpus
-from rehearsal.kubelet import hosts, nodeobject
+from rehearsal.eks import instances
+from rehearsal.kubelet import nodeobject
 from rehearsal.tests.inside import facts
 
 
@@ -62,7 +63,7 @@ def test_efa_takes_places_that_carry_addresses_lf10() -> None:
         **dict.fromkeys(("PrivateDnsName", "InstanceId", "ImageId", "SubnetId", "VpcId", "PrivateIpAddress"), "x"),
         "NetworkInterfaces": described,
     }
-    host = hosts.host(instance, machine, {"nodegroupName": "n"}, {"AvailabilityZone": "a"}, {})
+    host = instances.host(instance, machine, {"nodegroupName": "n"}, {"AvailabilityZone": "a"}, {})
     assert host.pod_interfaces == 1
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import grpc
 import pytest
 
-from rehearsal.metal.hall import Hall, Host
+from rehearsal.metal.hall import Hall
+from rehearsal.metal.host import Host
 from rehearsal.metal.lacking import missing
 from rehearsal.metal.machine import Machine
 from rehearsal.metal.record import HALL

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from rehearsal.metal.hall import Hall, Host
+from rehearsal.metal.hall import Hall
+from rehearsal.metal.host import Host
 from rehearsal.metal.lacking import missing
 
 from .racks import gpu_node

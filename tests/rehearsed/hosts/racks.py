@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rehearsal.metal.hall import Hall, Host
+from rehearsal.metal.hall import Hall
+from rehearsal.metal.host import Host
 from rehearsal.metal.machine import Card, Drive, Gpu, Machine
 from rehearsal.plugins.command.ssh import Dialled, Session
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from rehearsal.metal.hall import Hall, Host
+from rehearsal.metal.hall import Hall
+from rehearsal.metal.host import Host
 from rehearsal.metal.machine import Drive
 
 from .bundles import bundle

@@ -18,7 +18,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from components.metal.etcd_snapshots import CERTIFICATES, LOOK, SAVE
-from rehearsal.metal.hall import Hall, Host
+from rehearsal.metal.hall import Hall
+from rehearsal.metal.host import Host
 from rehearsal.metal.lacking import missing
 from rehearsal.metal.machine import Machine
 from rehearsal.tests.inside.account import until

@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from rehearsal.metal.hall import Hall, Host
+from rehearsal.metal.hall import Hall
+from rehearsal.metal.host import Host
 from rehearsal.metal.keys import KeyPair
 from rehearsal.plugins.servicer import OwnWordsError
 

@@ -12,7 +12,8 @@ import pytest
 from rehearsal.kube.client import Kube
 from rehearsal.kube.quantities import parse
 from rehearsal.metal.cluster import STRATEGIC, Cluster, Plane
-from rehearsal.metal.hall import Hall, Host
+from rehearsal.metal.hall import Hall
+from rehearsal.metal.host import Host
 from rehearsal.metal.lacking import missing
 from rehearsal.metal.machine import Machine
 from rehearsal.tests.kube.control_plane import ControlPlane

@@ -3,7 +3,7 @@
 import pytest
 
 from rehearsal.metal.hall import Hall
-from rehearsal.metal.hall import Host as Racked
+from rehearsal.metal.host import Host as Racked
 
 from .bundles import bundle
 from .conftest import Rack

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from rehearsal.metal.hall import Hall, Host
+from rehearsal.metal.hall import Hall
+from rehearsal.metal.host import Host
 from rehearsal.metal.machine import Card, Drive
 
 from .bundles import bundle

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from rehearsal.metal.hall import Hall, Host
+from rehearsal.metal.hall import Hall
+from rehearsal.metal.host import Host
 
 from .bundles import CONCERNS, bundle
 from .conftest import Rack

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
-from rehearsal.metal.hall import Hall, Host
+from rehearsal.metal.hall import Hall
+from rehearsal.metal.host import Host
 from rehearsal.metal.machine import Card, Drive
 from rehearsal.tests.inside.account import until
 from rehearsed import machines

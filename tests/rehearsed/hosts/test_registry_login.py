@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from rehearsal.metal.hall import Hall, Host
+from rehearsal.metal.hall import Hall
+from rehearsal.metal.host import Host
 
 from .bundles import bundle
 from .conftest import Rack

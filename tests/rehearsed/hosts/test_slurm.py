@@ -10,7 +10,8 @@ import yaml
 from doctor.machines.comparing import examine
 from doctor.machines.reading import Ssh
 from doctor.results import Status
-from rehearsal.metal.hall import Hall, Host
+from rehearsal.metal.hall import Hall
+from rehearsal.metal.host import Host
 from rehearsed import machines
 from tests.graph.harness import Recorded
 from tests.stacks.test_metal import machines as commands
