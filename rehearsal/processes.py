@@ -49,7 +49,7 @@ class Identity:
     @classmethod
     def of(cls, pid: int) -> "Identity | None":
         """The identity of the process that has this pid now; None if there is none, or only its exit status is left."""
-        stat = procfs.look(pid)
+        stat = procfs.stat(pid)
         return None if stat is None or stat[0] in "ZX" else cls(pid, f"{stat[2]}@{procfs.boot_id()}")
 
     @classmethod

@@ -8,8 +8,8 @@ def tree(pid: int) -> list[int]:
     """The pid itself and those of all its descendants that run now."""
     children: dict[int, list[int]] = {}
     for entry in os.scandir("/proc"):
-        if entry.name.isdigit() and (stat := look(int(entry.name))) is not None:
-            children.setdefault(stat[1], []).append(int(entry.name))
+        if entry.name.isdigit() and (seen := stat(int(entry.name))) is not None:
+            children.setdefault(seen[1], []).append(int(entry.name))
     found = [pid]
     for parent in found:
         found.extend(children.get(parent, ()))
@@ -18,8 +18,8 @@ def tree(pid: int) -> list[int]:
 
 def halted(pid: int) -> dict[int, str]:
     """Those of the process and its descendants that a signal has stopped (SIGSTOP), by pid, with their names."""
-    states = {each: look(each) for each in tree(pid)}
-    stopped = [each for each, stat in states.items() if stat is not None and stat[0] in "Tt"]
+    states = {each: stat(each) for each in tree(pid)}
+    stopped = [each for each, seen in states.items() if seen is not None and seen[0] in "Tt"]
     return {each: Path(f"/proc/{each}/comm").read_text().strip() for each in stopped}
 
 
@@ -36,12 +36,12 @@ def _pss(pid: int) -> int:
     return sum(int(line.split()[1]) * 1024 for line in rollup.splitlines() if line.startswith("Pss:"))
 
 
-def look(pid: int) -> tuple[str, int, int] | None:
+def stat(pid: int) -> tuple[str, int, int] | None:
     """State letter, parent's pid and start time in clock ticks: fields 3, 4 and 22 of proc_pid_stat(5); None if nothing
     has this pid.
     """
     try:
-        # looked at for every process several times a second, for which paths as objects are slow
+        # Asked of every process several times a second, for which paths as objects are slow.
         with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:  # noqa: PTH123
             content = file.read(1024)
     except OSError:

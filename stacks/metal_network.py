@@ -16,8 +16,8 @@ k8snetworkplumbingwg/sriov-network-operator, bindata/manifests.
 from collections.abc import Sequence
 
 from components.platform.network_rules import DENY, NAMES, Flow, Reach, Rule
+from stacks.common_network import asks_api, webhooks
 from stacks.platform import Connections
-from stacks.usual_rules import asks_api, webhooks
 
 HTTPS = 443
 

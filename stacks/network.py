@@ -16,13 +16,7 @@ from components.training.run_watch import WATCH_KEY
 from planner.mlops import TrackingPlan
 from planner.serving.gateway import GatewayPlan
 from planner.types import Plan
-from stacks.experiment_network import experiment_rules
-from stacks.namespaces import CERTIFICATES, GATEWAY, KEDA, OUTSIDE, SIGNATURES
-from stacks.people_network import people_rules
-from stacks.pipelines_network import pipelines_rules
-from stacks.platform import Connections
-from stacks.tracking_network import tracking_rules
-from stacks.usual_rules import (
+from stacks.common_network import (
     among_themselves,
     asks_api,
     frozen,
@@ -32,6 +26,12 @@ from stacks.usual_rules import (
     stores,
     webhooks,
 )
+from stacks.experiment_network import experiment_rules
+from stacks.namespaces import CERTIFICATES, GATEWAY, KEDA, OUTSIDE, SIGNATURES
+from stacks.people_network import people_rules
+from stacks.pipelines_network import pipelines_rules
+from stacks.platform import Connections
+from stacks.tracking_network import tracking_rules
 
 SOLVER_KEY, SOLVER_PORT = "acme.cert-manager.io/http01-solver", 8089
 """Of the pods that answer an authority (cert-manager, pkg/issuer/acme/http/solver and pkg/issuer/acme/http/pod.go)."""

@@ -247,7 +247,7 @@ def test_above_the_limit_a_pod_answers_429_and_again_when_time_has_passed(caller
                     return True
         return False
 
-    until(refused, "a caller with a key to be refused, too", 60)
+    until(refused, "a caller with a key to be refused, too", 20)
     assert caller.secure(other).status == 200
     until(lambda: caller.secure(one).status == 200, "the bucket has filled again", 20)
 

@@ -119,7 +119,10 @@ def waited(views: Callable[[], list[ClusterView]], monkeypatch: pytest.MonkeyPat
         clock[0] += 10.0
         return views()
 
-    monkeypatch.setattr(apply, "time", SimpleNamespace(monotonic=lambda: clock[0], sleep=lambda _: None))
+    def sleep(seconds: float) -> None:
+        assert seconds >= 10.0, "looking takes half of the time at most"
+
+    monkeypatch.setattr(apply, "time", SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep))
     fake = SimpleNamespace(console=Console(file=io.StringIO()), meter=Meter(), views=looked, gone=list)
     fake.guard = lambda _: SimpleNamespace(look=lambda: None)
     return apply.wait_until_running(fake)[1]  # type: ignore[arg-type]

@@ -192,9 +192,12 @@ INSIDE = release("keda", watchNamespace="here")
 CRON = {"type": "cron", "metadata": {"start": "0 8 * * *"}}
 
 
-def asleep(*triggers: Any, place: str = "here", least: int = 0, **annotations: str) -> Resource:
+def asleep(
+    *triggers: Any, place: str = "here", least: int = 0, idle: int | None = None, **annotations: str
+) -> Resource:
     """A ScaledObject of a server, with annotations of KEDA's."""
     spec = {"scaleTargetRef": {"name": "one"}, "minReplicaCount": least, "triggers": list(triggers)}
+    spec |= {} if idle is None else {"idleReplicaCount": idle}
     named = {f"autoscaling.keda.sh/{key.replace('_', '-')}": value for key, value in annotations.items()}
     metadata = {"name": "one", "namespace": place, "annotations": named}
     return resource("kubernetes:keda.sh/v1alpha1:ScaledObject", "one", metadata=metadata, spec=spec)
@@ -223,13 +226,17 @@ SLEEPING = [
     Program(WAKES, (asleep(CRON, place="there"), INSIDE), "lies in there, and KEDA looks at here alone"),
     Program(WAKES, (asleep(CRON, paused="true"), SCALER), "is paused"),
     Program(WAKES, (asleep(CRON, paused_replicas="0"), SCALER), "is paused"),
+    Program(WAKES, (asleep({"type": "cpu"}, least=2, idle=0), SCALER), "cpu is measured in pods"),
+    Program(WAKES, (asleep({"type": "cpu"}, least=2, idle=1), SCALER)),
     Program(WAKES, (asleep(CRON), INSIDE)),
+    Program(WAKES, (asleep(CRON), release("keda", watchNamespace="there,here"))),
     Program(WAKES, (asleep(CRON, paused_replicas="2", paused="false"), SCALER)),
     Program(WAKES, (asleep({"type": "cpu"}, CRON), SCALER)),
     Program(WAKES, (asleep({"type": "cpu"}, least=1), METRICS)),
     Program(WAKES, (asleep(asking(f"{OWN} + sum(increase(traefik_router_requests_total[1m]))")), SCALER)),
     Program(WAKES, (asleep(asking(f"{OWN} or vector(1)")), SCALER)),
     Program(WAKES, (asleep(asking("probe_success == 0")), SCALER)),
+    Program(WAKES, (asleep(asking(OWN.replace("one", "another"))), SCALER)),
     Program(WAKES, (asleep(pods_with("app=one")), deployment(), deployment(name="two"), SCALER)),
     Program(WAKES, (asleep(pods_with("app=other")), deployment(), SCALER)),
     Program(WAKES, (asleep(pods_with("app=one")), deployment(), release("any", namespace="here"), SCALER)),
