@@ -23,6 +23,8 @@ READY_SECONDS = 60.0
 DRAIN_SECONDS = 60.0
 # A reboot is over when the agent runs again, which then says that all is well.
 REBOOT_SECONDS = 15.0
+# Machines that join in one step: those that joined before them are told ready once a step.
+JOINING = 16
 
 
 class NodeGroup:
@@ -45,8 +47,9 @@ class NodeGroup:
         self._notice(live)
         if described["status"] == "DELETING":
             return self._delete()
-        self._size(described)
-        self._join(described)
+        with self._world.aws.one_look():
+            self._size(described)
+            self._join(described)
         self._repair(described)
         self._leave()
         self._report(described)
@@ -109,10 +112,15 @@ class NodeGroup:
     # -- nodes
 
     def _join(self, described: Described) -> None:
+        joining = 0
         for identity, instance in list(self._live.items()):
             if identity in self._leaving:
                 continue
             self._first_seen.setdefault(identity, time.monotonic())
+            new = identity not in self._hosts and identity not in self._problems
+            if new and joining == JOINING:
+                continue
+            joining += new
             host = self._hosts.get(identity) or self._host(identity, instance, described)
             if host is None:
                 continue
@@ -234,12 +242,17 @@ class NodeGroup:
             if each not in self._problems
             and each not in self._leaving
             and not self._is_ready(each)
-            and now - self._first_seen.get(each, now) > READY_SECONDS
+            and now - self._joined(each, now) > READY_SECONDS
         ]
         if unready:
             message = "Unhealthy nodes in the kubernetes cluster"
             issues.append({"code": "NodeCreationFailure", "message": message, "resourceIds": sorted(unready)})
         return issues
+
+    def _joined(self, identity: str, now: float) -> float:
+        """When the machine joined; `now` before."""
+        host, seen = self._hosts.get(identity), self._first_seen.get(identity, now)
+        return self._registration.joined.get(host.node, seen) if host else now
 
     def _put(self, body: Mapping[str, Any]) -> None:
         self._world.aws.control("PUT", f"nodegroups/{self._world.region}/{self._world.cluster}/{self.name}", body)

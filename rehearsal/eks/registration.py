@@ -35,7 +35,8 @@ class Registration:
         self._begun: set[str] = set()
         self._life = Liveness(world, NETWORK_CONTAINER)
         self._applied: dict[str, tuple[dict[str, str], list[dict[str, str]]]] = {}
-        self._joined: dict[str, float] = {}
+        self.joined: dict[str, float] = {}
+        """When each node joined, by the monotonic clock; not those that had joined before this process began."""
 
     def situation(self, host: Host) -> Situation:
         """Everything that decides whether the machine joins."""
@@ -113,7 +114,7 @@ class Registration:
         self._life.tell(host, nodeobject.status(host, disk, version))
         self._life.begin(host.node)
         self._applied[host.node] = ({}, []) if host.ami_type == "CUSTOM" else self._wanted(nodegroup)
-        self._joined[host.node] = time.monotonic()
+        self.joined[host.node] = time.monotonic()
         self._begun.discard(host.node)
         log.info("%s joined as %s (%s)", host.instance_id, host.node, host.machine.instance_type)
 
@@ -137,7 +138,7 @@ class Registration:
 
     def _follow(self, host: Host, nodegroup: Described, node: Described) -> None:
         """Labels and taints of the node group reach nodes that run already (UpdateNodegroupConfig)."""
-        if host.ami_type == "CUSTOM" and time.monotonic() - self._joined.get(host.node, 0.0) < LATE_SECONDS:
+        if host.ami_type == "CUSTOM" and time.monotonic() - self.joined.get(host.node, 0.0) < LATE_SECONDS:
             return
         wanted = self._wanted(nodegroup)
         before = self._applied.setdefault(host.node, wanted)
@@ -159,6 +160,7 @@ class Registration:
         self._world.hosts.drop(host.node)
         self._world.contents.forget(f"host:{host.node}:")
         self._applied.pop(host.node, None)
+        self.joined.pop(host.node, None)
         self._begun.discard(host.node)
         self._life.forget(host.node)
         self._world.kube.delete({"apiVersion": "v1", "kind": "Node", "metadata": {"name": host.node}})

@@ -3,7 +3,8 @@
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -53,7 +54,8 @@ class Aws:
             session.client(service, endpoint_url=self.url, config=config)
             for service in ("ec2", "eks", "iam", "efs", "fsx", "s3", "elbv2", "sts")
         )
-        self._cache: dict[object, tuple[float, Any]] = {}
+        self._cache: dict[object, tuple[float, float, Any]] = {}
+        self._look = threading.local()
         self._machines: dict[str, Machine] = {}
         self._lock = threading.Lock()
 
@@ -103,17 +105,30 @@ class Aws:
     # -- EC2, EKS, IAM
 
     def cached(self, key: object, read: Callable[[], Any]) -> Any:
-        """`read()`, at most twice a second, and a tenth of the time at most: large accounts answer slowly."""
+        """`read()`, at most twice a second, a tenth of the time at most, for large accounts answer slowly, and once in
+        what `one_look` holds.
+        """
         began = time.monotonic()
         with self._lock:
             found = self._cache.get(key)
-        if found and began < found[0]:
-            return found[1]
+        if found and (began < found[1] or found[0] >= getattr(self._look, "began", began)):
+            return found[2]
         value = read()
         took = time.monotonic() - began
         with self._lock:
-            self._cache[key] = (began + min(max(CACHE_SECONDS, SHARE * took), MOST_SECONDS), value)
+            self._cache[key] = (began, began + min(max(CACHE_SECONDS, SHARE * took), MOST_SECONDS), value)
         return value
+
+    @contextmanager
+    def one_look(self) -> Iterator[None]:
+        """Within it, in this thread, what `cached` has read since it began is not read again, however long it takes:
+        of a hundred machines each asks for the same subnets.
+        """
+        self._look.began = time.monotonic()
+        try:
+            yield
+        finally:
+            del self._look.began
 
     def cluster(self, name: str) -> Described:
         found: Described = self.cached(("cluster", name), lambda: self.eks.describe_cluster(name=name)["cluster"])
