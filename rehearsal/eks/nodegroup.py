@@ -20,6 +20,8 @@ Described = Mapping[str, Any]
 # EKS gives nodes up to half an hour to join, and an unready one as long to get ready: here a sixtieth of it and more.
 JOIN_SECONDS = 15.0
 READY_SECONDS = 60.0
+# And a second more for each node of the group: in life each kubelet has a machine of its own, here one process has all.
+READY_EACH_SECONDS = 1.0
 DRAIN_SECONDS = 60.0
 # A reboot is over when the agent runs again, which then says that all is well.
 REBOOT_SECONDS = 15.0
@@ -231,7 +233,7 @@ class NodeGroup:
 
     def _issues(self) -> list[dict[str, Any]]:
         issues = [self._launcher.error] if self._launcher.error else []
-        now = time.monotonic()
+        now, patience = time.monotonic(), READY_SECONDS + READY_EACH_SECONDS * len(self._live)
         unjoined = [each for each in self._problems if now - self._first_seen.get(each, now) > JOIN_SECONDS]
         if unjoined:
             message = "Instances failed to join the kubernetes cluster"
@@ -242,7 +244,7 @@ class NodeGroup:
             if each not in self._problems
             and each not in self._leaving
             and not self._is_ready(each)
-            and now - self._joined(each, now) > READY_SECONDS
+            and now - self._joined(each, now) > patience
         ]
         if unready:
             message = "Unhealthy nodes in the kubernetes cluster"

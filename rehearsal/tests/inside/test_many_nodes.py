@@ -9,16 +9,18 @@ import pytest
 
 from rehearsal.cloud.seen.aws import Aws
 from rehearsal.eks import nodegroup
-from rehearsal.eks.nodegroup import JOINING, READY_SECONDS, NodeGroup
+from rehearsal.eks.nodegroup import JOINING, READY_EACH_SECONDS, READY_SECONDS, NodeGroup
 from rehearsal.keys import Account, Keys
 from rehearsal.kubelet.hosts import Host, Hosts
 from rehearsal.tests.inside import facts
 
+SIZE = 100
+PATIENCE = READY_SECONDS + SIZE * READY_EACH_SECONDS
 KEYS = Keys("AKIA0", "secret", "word")
 DESCRIBED: Mapping[str, Any] = {
     "nodegroupName": "train",
     "status": "CREATING",
-    "scalingConfig": {"desiredSize": 100},
+    "scalingConfig": {"desiredSize": SIZE},
     "subnets": ["subnet-a"],
 }
 
@@ -37,7 +39,7 @@ class Group(NodeGroup):
 
     def __init__(self, world: Any) -> None:
         super().__init__(world, "train")
-        self._instances = {f"i-{each:03}": {"SubnetId": "subnet-a"} for each in range(100)}
+        self._instances = {f"i-{each:03}": {"SubnetId": "subnet-a"} for each in range(SIZE)}
         self.told: list[dict[str, Any]] = []
 
     def _host(self, identity: str, *_: Any) -> Host | None:
@@ -86,7 +88,7 @@ READY = [{"type": "Ready", "status": "True"}]
 
 def step(group: Group) -> int:
     """One step of the group; how many of its nodes are ready then."""
-    group.reconcile(DESCRIBED, [f"i-{each:03}" for each in range(100)])
+    group.reconcile(DESCRIBED, [f"i-{each:03}" for each in range(SIZE)])
     return sum(group._is_ready(each) for each in group._live)
 
 
@@ -98,7 +100,7 @@ def test_a_step_that_takes_minutes_makes_no_node_unhealthy(group: Group, clock: 
     """Each node has its time from when it joined, not from when its instance began."""
     for _ in range(8):
         step(group)
-        clock.now += READY_SECONDS + 1
+        clock.now += PATIENCE + 1
         assert not [each for each in group.told if each["status"] == "CREATE_FAILED"]
     assert [each["status"] for each in group.told] == ["ACTIVE"]
 
@@ -109,8 +111,11 @@ def test_a_node_that_joined_and_is_never_ready_fails_the_group(
     for _ in range(8):
         step(group)
     monkeypatch.setattr(group, "_is_ready", lambda each: each != "i-042")
-    clock.now += READY_SECONDS + 1
-    group._reported = None
+    told = len(group.told)
+    clock.now += PATIENCE - 1
+    group._report(DESCRIBED)
+    assert group.told[told:] == []
+    clock.now += 2
     group._report(DESCRIBED)
     assert group.told[-1]["status"] == "CREATE_FAILED"
     assert [each["resourceIds"] for each in group.told[-1]["issues"]] == [["i-042"]]
