@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from monitoring.thresholds import Threshold
 
@@ -49,13 +50,23 @@ class ServiceLimits:
 
 
 @dataclass(frozen=True, kw_only=True)
+class BlockLimits:
+    """A capacity block of `pool`; at `leaves`, in UTC, its nodes are drained."""
+
+    pool: str
+    reservation: str
+    leaves: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
 class Limits:
-    """The stack's pools, machines whose controllers are asked, runs and services. `thresholds` replaces those of the
-    table, by failure and name.
+    """The stack's pools, machines whose controllers are asked, runs, services and capacity blocks. `thresholds`
+    replaces those of the table, by failure and name.
     """
 
     pools: tuple[PoolLimits, ...] = ()
     machines: tuple[MachineLimits, ...] = ()
     runs: tuple[RunLimits, ...] = ()
     services: tuple[ServiceLimits, ...] = ()
+    blocks: tuple[BlockLimits, ...] = ()
     thresholds: Mapping[tuple[str, str], Threshold] = field(default_factory=dict)

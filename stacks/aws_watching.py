@@ -16,6 +16,7 @@ from components.aws.file_system_rates import (
 from components.aws.lustre import Lustre
 from components.aws.pod_logs import PodLogs, PodLogsArgs, group_name
 from components.monitoring.monitors import Target
+from monitoring.limits import BlockLimits
 from planner.monitoring.types import watches_files
 from planner.types import AwsPlan
 from stacks.aws_ground import Ground, cluster_name
@@ -80,6 +81,15 @@ EBS_CONTROLLER = Target(name="aws-ebs-csi-driver", namespace="kube-system", labe
 """Its Service is the add-on's."""
 
 
+def blocks(plan: AwsPlan) -> list[BlockLimits]:
+    """EKS drains a block's nodes before EC2 takes them."""
+    return [
+        BlockLimits(pool=name, reservation=share.reservation, leaves=share.times.scaled_to_zero)
+        for name, pool in plan.pools.items()
+        for share in pool.shares
+    ]
+
+
 def watching(plan: AwsPlan, base: Ground, name: pulumi.Output[str], lustre: Lustre, after: pulumi.Resource) -> Watching:
     """EKS shows metrics of the API server alone, and binds those of its kube-proxy to the node's own loopback."""
     return Watching(
@@ -89,5 +99,6 @@ def watching(plan: AwsPlan, base: Ground, name: pulumi.Output[str], lustre: Lust
         files=FileSystem(plan=plan, base=base, cluster_name=name, lustre=lustre, after=after)
         if watches_files(plan.monitoring)
         else None,
+        blocks=blocks(plan),
         counters=efa_counters(plan.supply.image(versions.WAIT_IMAGE)) if base.efa_group_id is not None else None,
     )

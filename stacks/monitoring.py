@@ -68,7 +68,7 @@ def deploy_monitoring(plan: Plan, platform: Platform, services: Services, config
     )
     MonitoringStack("monitoring-stack", args, inside)
     deploy_dashboards(plan, namespace, inside)
-    monitoring_rules(plan, wanted.alerts, namespace, platform.watching.machines, after=services.monitors, opts=inside)
+    monitoring_rules(plan, wanted.alerts, namespace, platform.watching, after=services.monitors, opts=inside)
     if wanted.isolation:
         isolation = IsolationArgs(
             namespace=namespace,

@@ -6,17 +6,25 @@ import pulumi
 
 from components.monitoring.rules import Rules, RulesArgs
 from monitoring.failures import failures
-from monitoring.limits import Limits, MachineLimits, PoolLimits, RunLimits, ServiceLimits
+from monitoring.limits import BlockLimits, Limits, MachineLimits, PoolLimits, RunLimits, ServiceLimits
 from monitoring.rules import alert_groups, recording_groups
 from monitoring.thresholds import Threshold
 from planner.said import Alerts, OwnThreshold
 from planner.throughput import TYPICAL_MFU
 from planner.types import Plan
 from planner.workload_types import RunPlan
+from stacks.platform import Watching
 
 
-def limits(plan: Plan, own: Iterable[OwnThreshold] = (), machines: Iterable[MachineLimits] = ()) -> Limits:
-    """What the plan says of GPUs, runs and services, the platform of its machines, and the stack's own thresholds."""
+def limits(
+    plan: Plan,
+    own: Iterable[OwnThreshold] = (),
+    machines: Iterable[MachineLimits] = (),
+    blocks: Iterable[BlockLimits] = (),
+) -> Limits:
+    """What the plan says of GPUs, runs and services, the platform of its machines and of what capacity was bought
+    until, and the stack's own thresholds.
+    """
     return Limits(
         thresholds={(each.failure, each.limit): _own(each) for each in own},
         pools=tuple(
@@ -30,6 +38,7 @@ def limits(plan: Plan, own: Iterable[OwnThreshold] = (), machines: Iterable[Mach
             ServiceLimits(name=each.name, most=each.max_replicas, to_zero=each.to_zero)
             for each in plan.services.values()
         ),
+        blocks=tuple(blocks),
     )
 
 
@@ -57,13 +66,13 @@ def monitoring_rules(
     plan: Plan,
     alerts: Alerts,
     namespace: pulumi.Input[str],
-    machines: Iterable[MachineLimits],
+    watching: Watching,
     *,
     after: pulumi.Resource,
     opts: pulumi.ResourceOptions,
 ) -> None:
     """Register them; `after` has the definition of PrometheusRule."""
-    expected = limits(plan, alerts.thresholds, machines)
+    expected = limits(plan, alerts.thresholds, watching.machines, watching.blocks)
     args = RulesArgs(
         namespace=namespace,
         recording=recording_groups(expected),

@@ -17,7 +17,7 @@ from components.monitoring.stack_values import ControlPlanePart
 from components.platform.hyper_nodes import HyperNodeSpec
 from components.platform.network_rules import Reach
 from components.serving.entry import Entry
-from monitoring.limits import MachineLimits
+from monitoring.limits import BlockLimits, MachineLimits
 from stacks.gpu_pools import GpuPool
 from stacks.platform_services import (
     Front,
@@ -95,7 +95,8 @@ class Watching:
     API server, what keeps `logs`, and counters of nodes that the node exporter does not read. `audit` are files of
     control-plane nodes, below /var/log, that are logs too, None where the platform keeps them by itself. `targets` are
     what else of the platform has metrics, `sensors` registers what tells of the machines themselves, `files` what tells
-    of the shared file system. `machines` are what alerts compare with of machines whose own controllers are asked.
+    of the shared file system. `machines` are what alerts compare with of machines whose own controllers are asked,
+    `blocks` the times that capacity was bought for.
     """
 
     control_plane: Sequence[ControlPlanePart]
@@ -106,6 +107,7 @@ class Watching:
     sensors: Reader | None = None
     files: Reader | None = None
     machines: Sequence[MachineLimits] = ()
+    blocks: Sequence[BlockLimits] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -237,5 +237,36 @@ PLATFORM = Subject(
             over="Usage is below the limit again.",
             link="https://prometheus.io/docs/prometheus/latest/storage/",
         ),
+        Failure(
+            id="block-ends",
+            alert="BlockEnds",
+            title="A capacity block ends within a day",
+            signal="The block's times, as the last deployment planned them, while the pool has nodes",
+            expression="gpucluster:pool:block_leaves_seconds - time() < $seconds and on (pool) gpucluster:node:pool",
+            limits={
+                "seconds": Threshold(
+                    86400,
+                    "seconds until its nodes are drained",
+                    "EC2 user guide, Extend Capacity Blocks: an extension is asked for up to an hour before the end,"
+                    " and had only where there is capacity; a day leaves a working day to decide",
+                )
+            },
+            span="1m",
+            severity="warning",
+            domains=("user",),
+            owner="run",
+            summary="Block {{ $labels.reservation }} of pool {{ $labels.pool }} loses its nodes in"
+            " {{ $value | humanizeDuration }}.",
+            meaning="40 minutes before the block's end its nodes are drained, then EC2 ends them: a run saves and"
+            " stops, and waits until its pool has nodes again.",
+            causes=("the block was bought until then", "it was extended, and the stack file does not say so yet"),
+            actions=(
+                Action("Find what an extension or the next block costs", "make blocks STACK=NAME"),
+                Action("Write the end of an extension into the stack file, and deploy", "make plan STACK=NAME"),
+                Action("See which runs have pods there", "kubectl get pods -n training -o wide"),
+            ),
+            over="The stack knows a later end, or the pool has no nodes any more.",
+            link="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-extend.html",
+        ),
     ),
 )

@@ -90,6 +90,13 @@ def expected(limits: Limits) -> Iterator[Recording]:
         for what, value in expected_of.items():
             if value is not None:
                 yield Recording(f"gpucluster:pool:{what}", f"vector({value})", (), constant={"pool": machine.pool})
+    for block in limits.blocks:
+        yield Recording(
+            "gpucluster:pool:block_leaves_seconds",
+            f"vector({int(block.leaves.timestamp())})",
+            (),
+            constant={"pool": block.pool, "reservation": block.reservation},
+        )
     for service in limits.services:
         yield Recording(
             "gpucluster:serving:replicas_most",

@@ -5,9 +5,10 @@ has a node of one GPU with an EFA device, on which the service `llama` answers. 
 """
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 from monitoring.counters import DCGM_COUNTERS
-from monitoring.limits import Limits, MachineLimits, PoolLimits, RunLimits, ServiceLimits
+from monitoring.limits import BlockLimits, Limits, MachineLimits, PoolLimits, RunLimits, ServiceLimits
 
 Series = dict[str, str]
 
@@ -19,6 +20,10 @@ LIMITS = Limits(
     machines=(MachineLimits(pool="train", power_supplies=2, inlet_c=30), MachineLimits(pool="serve", power_supplies=1)),
     runs=(RunLimits(name="pretrain", pool="train", nodes=2, tokens_per_s=20_000, mfu=0.4, checkpoint_s=900),),
     services=(ServiceLimits(name="llama", most=2), ServiceLimits(name="draft", most=1, to_zero=True)),
+    blocks=(
+        BlockLimits(pool="booked", reservation="cr-1", leaves=datetime(1970, 1, 2, 0, 10, tzinfo=UTC)),
+        BlockLimits(pool="later", reservation="cr-2", leaves=datetime(1970, 1, 3, tzinfo=UTC)),
+    ),
 )
 NODES = {"gpu-a": ("train", 2), "gpu-b": ("train", 2), "gpu-c": ("serve", 1)}
 PODS = {

@@ -1,7 +1,7 @@
 """A pool in a capacity block, from the stack file to what is registered (PF10, E21)."""
 
 from copy import deepcopy
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 import pytest
@@ -55,6 +55,16 @@ def test_nodes_are_asked_for_once_the_block_runs(first_day_in: int, desired: int
     scaling = nodes.inputs["scalingConfig"]
     assert (scaling["minSize"], scaling["desiredSize"], scaling["maxSize"]) == (0, desired, 2)
     assert nodes.ignore_changes == ("scalingConfig.desiredSize",)
+
+
+def test_the_alert_knows_when_the_blocks_nodes_go() -> None:
+    """40 minutes before 11:30 UTC, of the block's last day."""
+    rules = booked(-1).one("rules-recording").inputs
+    (plan,) = (each for each in rules["spec"]["groups"] if each["name"] == "gpucluster.plan")
+    (found,) = (each for each in plan["rules"] if each["record"] == "gpucluster:pool:block_leaves_seconds")
+    leaves = datetime.combine(date.today() + timedelta(days=6), time(10, 50), tzinfo=UTC)
+    assert found["expr"] == f"vector({leaves.timestamp():.0f})"
+    assert found["labels"] == {"pool": "training", "reservation": RESERVATION}
 
 
 def test_other_pools_stay_as_they_are() -> None:

@@ -54,6 +54,12 @@ PLATFORM: dict[str, Case] = {
         labels=(_LLAMA,),
         summary="No replica of llama has been ready for 5 minutes.",
     ),
+    "block-ends": Case(
+        firing={in_cluster("kube_node_labels", node="p5-a", label_gpucluster_pool="booked"): still(1)},
+        silent={in_cluster("kube_node_labels", node="p5-b", label_gpucluster_pool="later"): still(1)},
+        labels=({"pool": "booked", "reservation": "cr-1"},),
+        summary="Block cr-1 of pool booked loses its nodes in 23h 50m 0s.",
+    ),
     "scaler-errors": Case(
         firing={scaler_errors(): rising(1)},
         silent={scaler_errors(): turns(0, 1)},
