@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import ssl
+import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,14 +20,17 @@ KEY = "gpucluster/gate"
 
 _SECONDS = 30
 _TRIES = 10
-_CONFLICT = 409
-
-
-_GONE, _MISSING = 410, 404
+_LONGEST = 30.0
+"""Seconds between two tries at most. Each waits a part of them, by chance: hundreds shall not come back together."""
+_CONFLICT, _GONE, _MISSING, _THROTTLED, _SERVER = 409, 410, 404, 429, 500
 
 
 class ConflictError(OSError):
     """Somebody else changed the object since it was read."""
+
+
+class BusyError(OSError):
+    """The server, or what stands before it, cannot answer now (429, 500 and above)."""
 
 
 class GoneError(OSError):
@@ -76,8 +81,8 @@ class Api:
                 yield found
 
     def _open(self, method: str, path: str, body: Mapping[str, Any] | None = None, seconds: float = _SECONDS) -> Any:
-        """The answer. Raises FileNotFoundError, ConflictError, GoneError or another OSError, with the server's
-        sentence.
+        """The answer. Raises FileNotFoundError, ConflictError, GoneError, BusyError or another OSError, with the
+        server's sentence.
         """
         kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
         request = urllib.request.Request(  # noqa: S310 - the address is https, or a test's
@@ -96,7 +101,8 @@ class Api:
             except (ValueError, KeyError, TypeError):
                 said = said[:200]
             kinds = {_CONFLICT: ConflictError, _GONE: GoneError, _MISSING: FileNotFoundError}
-            raise kinds.get(error.code, OSError)(f"{path}: {said}") from error
+            other = BusyError if error.code == _THROTTLED or error.code >= _SERVER else OSError
+            raise kinds.get(error.code, other)(f"{path}: {said}") from error
 
 
 def node_patch(node: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,17 +129,22 @@ def label(value: str) -> str:
 def tell(api: Api, node: str, config_map: str, kept: Mapping[str, Any]) -> None:
     """First what is kept, then what decides. Raises OSError where either is refused.
 
-    A node changes often, by its kubelet and its controllers: then it is read again.
+    All nodes of a pool end together and change one ConfigMap, and a node changes often, by its kubelet and its
+    controllers: who was too late, or got no answer, reads and tries again.
     """
-    api.patch(
-        f"/api/v1/namespaces/{api.namespace}/configmaps/{config_map}", {"data": {node: json.dumps(kept, indent=1)}}
-    )
+    kept_in = f"/api/v1/namespaces/{api.namespace}/configmaps/{config_map}"
     path = f"/api/v1/nodes/{node}"
-    for left in reversed(range(_TRIES)):
+    _tried(lambda: api.patch(kept_in, {"data": {node: json.dumps(kept, indent=1)}}))
+    _tried(lambda: api.patch(path, node_patch(api.ask("GET", path), kept)))
+
+
+def _tried(change: Callable[[], None]) -> None:
+    """Done, in ten tries at most. Raises OSError of the last, and at once what the server refuses."""
+    for number in range(_TRIES):
         try:
-            api.patch(path, node_patch(api.ask("GET", path), kept))
-        except ConflictError:
-            if not left:
+            return change()
+        except (ConflictError, BusyError, TimeoutError, ConnectionError, urllib.error.URLError):
+            if number == _TRIES - 1:
                 raise
-        else:
-            return
+            time.sleep(random.uniform(0, min(2.0**number, _LONGEST)))  # noqa: S311 - no secret
+    return None

@@ -6,6 +6,7 @@ import argparse
 import json
 import signal
 import ssl
+import urllib.error
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -204,21 +205,37 @@ def test_a_verdict_that_cannot_be_told_is_tried_again_by_the_job(
     )
 
 
-def test_a_node_that_others_change_ten_times_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    api, left = publish.Api("", "", "training", None), [0]
+@pytest.mark.parametrize("of", ["/api/v1/nodes/n-1", "/api/v1/namespaces/training/configmaps/verdicts"])
+@pytest.mark.parametrize(
+    "error",
+    [
+        publish.ConflictError("the object has been modified"),
+        publish.BusyError("too many requests"),
+        TimeoutError("The read operation timed out"),
+        ConnectionResetError("reset by peer"),
+        urllib.error.URLError("connection refused"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_what_gets_no_answer_ten_times_is_given_up(monkeypatch: pytest.MonkeyPatch, of: str, error: OSError) -> None:
+    """256 gates end in the same seconds and change one ConfigMap. Waits get longer, and are left to chance."""
+    api, left, waits = publish.Api("", "", "training", None), [0], list[float]()
 
     def ask(_: Any, method: str, path: str, __: Any = None) -> dict[str, Any]:
-        if method == "PATCH" and path.startswith("/api/v1/nodes/") and left[0]:
+        if method == "PATCH" and path == of and left[0]:
             left[0] -= 1
-            raise publish.ConflictError("the object has been modified")
+            raise error
         return {"metadata": {"resourceVersion": "7"}, "spec": {}}
 
     monkeypatch.setattr(publish.Api, "ask", ask)
+    monkeypatch.setattr("publish.time.sleep", waits.append)
+    monkeypatch.setattr("publish.random.uniform", lambda _, most: most)
     verdict = {"state": "pass", "tests": "a", "driver": "1", "at": "now"}
     left[0] = 9
     publish.tell(api, "n-1", "verdicts", verdict)
+    assert waits == [1, 2, 4, 8, 16, 30, 30, 30, 30]
     left[0] = 10
-    with pytest.raises(publish.ConflictError):
+    with pytest.raises(type(error)):
         publish.tell(api, "n-1", "verdicts", verdict)
 
 

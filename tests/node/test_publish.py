@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from publish import Api, ConflictError, GoneError
+from publish import Api, BusyError, ConflictError, GoneError
 
 from rehearsal.testing.answering import Asked, Said, answering
 
 EVENTS = [{"type": "ADDED", "object": {"n": 1}}, {"type": "BOOKMARK", "object": {"n": 2}}]
-STATUS = {"conflict": 409, "gone": 410, "missing": 404, "refused": 403}
+STATUS = {"conflict": 409, "gone": 410, "missing": 404, "refused": 403, "throttled": 429, "broken": 503}
 
 
 @pytest.fixture
@@ -48,7 +48,14 @@ def test_a_patch_is_a_merge_and_whatever_is_made_is_json(api: Api, asked: list[t
 
 @pytest.mark.parametrize(
     ("path", "kind"),
-    [("/conflict", ConflictError), ("/gone", GoneError), ("/missing", FileNotFoundError), ("/refused", OSError)],
+    [
+        ("/conflict", ConflictError),
+        ("/gone", GoneError),
+        ("/missing", FileNotFoundError),
+        ("/refused", OSError),
+        ("/throttled", BusyError),
+        ("/broken", BusyError),
+    ],
 )
 def test_a_refusal_has_a_kind_and_the_servers_words(api: Api, path: str, kind: type[Exception]) -> None:
     for ask in (lambda: api.ask("GET", path), lambda: api.text(path), lambda: list(api.lines(path, 5))):
