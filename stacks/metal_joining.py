@@ -88,7 +88,8 @@ def membership(
                 lambda key: kubeadm.init(
                     spec, node, token=token(key, host), certificate_key=secrets.certificate_key(key)
                 )
-            )
+            ),
+            "CONTROL_PLANE_PEERS": " ".join((site.endpoint, *(each.address for each in site.control_plane[1:]))),
         }
     else:
         told = {

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from rehearsed.machines import SECRETS, SERVERS
-from tests.graph.stackfiles import ROOT, stack_config
+from tests.graph.stackfiles import ROOT, graph_of, stack_config
 from tests.planner.stacks import metal_plan_of
 from tests.stacks.ceph_stack import with_ceph
 from tests.stacks.lustre_stack import with_lustre
@@ -16,6 +16,7 @@ from tests.stacks.test_metal_home import with_home
 from tests.test_tutorial import fragments, text
 
 PAGE = "how-to/metal.md"
+JOIN = "node/host/join.sh"
 STEPS = {"plan", "hosts", "doctor", "up", "power"}
 LEFT = "..."
 """What the page leaves to its reader; here it is what the stack has."""
@@ -37,6 +38,23 @@ def test_every_model_that_a_rehearsal_knows_is_named() -> None:
     said = " ".join(text(PAGE).partition("knows these models of servers")[2].partition(". ")[0].split())
     models = {re.sub(r"^(DGX|Dell PowerEdge|Supermicro) ", "", name) for name in SERVERS}
     assert {name for name in models if name not in said} == set()
+
+
+def test_the_step_that_the_engine_is_to_forget_is_one_that_dials_its_machine_when_it_is_deleted() -> None:
+    section = text(PAGE).partition("### Take out a machine that is dead")[2].partition("\n### ")[0]
+    (name,) = set(re.findall(r"::([a-z0-9-]+)[$']", section))
+    step = graph_of("metal").one(name)
+    assert step.inputs["delete"].endswith("bash -s -- undo")
+    assert step.inputs["connection"]["host"] == "10.20.0.22"
+    assert not step.retained
+
+
+def test_a_member_of_etcd_is_removed_by_the_words_of_the_machine_that_cannot_join() -> None:
+    section = text(PAGE).partition("### Replace a control plane machine")[2].partition("\n### ")[0]
+    said = re.search(r"JOIN_ETCDCTL='kubectl -n kube-system exec etcd-NAME -- (.*)'", (ROOT / JOIN).read_text())
+    assert said is not None
+    assert f'etcdctl="{said[1]}"' in section
+    assert "member remove ID" in section
 
 
 def laid(above: Any, below: Any) -> Any:

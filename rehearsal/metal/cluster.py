@@ -51,12 +51,14 @@ class Cluster:
     def __init__(self, begin: Begin, joined: Joined = _unnoticed) -> None:
         self._begin, self._joined = begin, joined
         self._plane: Plane | None = None
+        self._first: Machine | None = None
         self._lock = threading.Lock()
 
     def asked(self, machine: Machine, question: Question) -> Answer:
         """The answer to one question of a host."""
         kinds: Mapping[str, Callable[[Machine, Question], Answer]] = {
             "init": self._init,
+            "discover": self._discover,
             "join": self._join,
             "kubectl": lambda _, asked: self._kubectl(asked),
             "upgrade": lambda _, asked: self._upgrade(asked["version"]),
@@ -68,20 +70,28 @@ class Cluster:
             return {"error": str(error)}
 
     def _init(self, machine: Machine, question: Question) -> Answer:
+        """kubeadm makes a cluster whatever other one there is: a machine that begins one is no node of the first."""
         given = node.documents(question["config"])
         init, cluster = given.get("InitConfiguration", {}), given.get("ClusterConfiguration", {})
         with self._lock:
+            if self._first is not None and self._first.serial != machine.serial:
+                return {"error": _another(self._first, str(cluster.get("controlPlaneEndpoint", "")))}
             self._plane = self._plane or self._begin(cluster, machine)
+            self._first = machine
         kube = self._kube()
         for token in init.get("bootstrapTokens") or []:
             kube.apply(_token(token), "kubeadm", force=True)
         return self._register(machine, question, init, cluster, control_plane=True)
 
+    def _discover(self, _: Machine, question: Question) -> Answer:
+        """What a machine that joins the control plane has before its kubelet runs."""
+        given = node.documents(question["config"]).get("JoinConfiguration", {})
+        problem = self._stranger(_token_of(given))
+        return {"error": problem} if problem is not None else {"admin": self._told().kubeconfig.read_text()}
+
     def _join(self, machine: Machine, question: Question) -> Answer:
         given = node.documents(question["config"]).get("JoinConfiguration", {})
-        discovery = given.get("discovery") or {}
-        token = discovery.get("tlsBootstrapToken") or (discovery.get("bootstrapToken") or {}).get("token") or ""
-        if (problem := self._stranger(str(token))) is not None:
+        if (problem := self._stranger(_token_of(given))) is not None:
             return {"error": problem}
         return self._register(machine, question, given, {}, control_plane="controlPlane" in given)
 
@@ -154,6 +164,24 @@ class Cluster:
         if self._plane is None:
             raise Unreachable("no control plane has been made yet")
         return self._plane
+
+
+def _another(first: Machine, endpoint: str) -> str:
+    """What a second cluster comes to. Where the first one holds the address that both are to have, kubeadm finds
+    another authority there; where nobody does, it makes a cluster of its own, and a hall has one.
+
+    Source: kubeadm asks by admin.conf, which names the address and its own authority
+    (cmd/kubeadm/app/util/apiclient/wait.go, WaitForControlPlaneComponents).
+    """
+    return (
+        f'kube-apiserver check failed: Get "https://{endpoint}/livez": tls: failed to verify certificate: x509: '
+        f"certificate signed by unknown authority (this hall has one cluster, which began on {first.name})"
+    )
+
+
+def _token_of(given: Mapping[str, Any]) -> str:
+    discovery = given.get("discovery") or {}
+    return str(discovery.get("tlsBootstrapToken") or (discovery.get("bootstrapToken") or {}).get("token") or "")
 
 
 def _without_kubeconfig(words: list[str]) -> list[str]:

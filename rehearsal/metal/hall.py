@@ -18,6 +18,7 @@ from pathlib import Path
 
 from rehearsal import places
 from rehearsal.metal import files
+from rehearsal.metal.control_planes import ControlPlanes
 from rehearsal.metal.exports import Exports
 from rehearsal.metal.file_systems import FileSystems
 from rehearsal.metal.host import WAIT_SECONDS, Answer, Asked, Host, Question
@@ -44,6 +45,7 @@ class Hall:
         self._asked = asked or _nobody
         self.pools, self.file_systems = Pools(self._boot), FileSystems(self._boot)
         self.exports = Exports(self._boot)
+        self.control_planes = ControlPlanes(lambda: list(self.hosts.values()))
         self._keeper: Process | None = None
         self._ports = 0
         self._record: Record | None = None
@@ -135,6 +137,7 @@ class Hall:
     def _hear(self, machine: Machine, question: Question) -> Answer:
         """What hosts have together is the hall's to know; all else is the cluster's around it."""
         own = {"zfs": self.pools.asked, "lustre": self.file_systems.asked, "nfs": self.exports.asked}
+        own["etcd"] = self.control_planes.asked
         return own.get(question["kind"], self._asked)(machine, question)
 
     def _tend(self) -> None:

@@ -21,6 +21,8 @@ from tests.graph.stackfiles import run_program
 ROOT = Path(__file__).resolve().parents[2]
 SENT = "-prepared"
 """How the names of those resources end that are connections to a machine."""
+CONTROLLERS = "10.20.8.0/21"
+"""Addresses of controllers: switches, strips and machines of 256 racks are more than the shipped range has."""
 _ENTRY = 64
 """Machines of one entry, whose addresses differ in the last number."""
 
@@ -37,7 +39,10 @@ def config(count: int) -> dict[str, Any]:
     facility["racks"]["count"] = count
     facility["cooling"]["capacityKw"] = 30 * count
     facility.pop("ups", None)
-    found["gpucluster:platform"]["podCidr"] = "10.64.0.0/14"
+    found["gpucluster:platform"] |= {"podCidr": "10.64.0.0/14", "bmcCidr": CONTROLLERS}
+    for each in found["gpucluster:inventory"]["hosts"]:
+        if "bmc" in each:
+            each["bmc"] = each["bmc"].replace("10.20.4.", "10.20.8.")
     found["gpucluster:fabric"].pop("railCidr", None)
     found.pop("gpucluster:budget", None)
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -46,3 +47,30 @@ def test_concerns_do_not_define_the_same_function_twice() -> None:
             name = line.split()[-1]
             assert name not in seen, f"{name} is in {seen[name]} and in {script.stem}"
             seen[name] = script.stem
+
+
+ENDS = re.compile(
+    r"\b(?:reboot|poweroff|halt|shutdown|kexec)\b(?!-)|\btelinit\b|\binit [06]\b|sysrq-trigger|"
+    r"\bkubeadm reset\b|\bipmitool\b.*\bpower\b"
+)
+QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|(?<![$\w{])#.*$")
+"""What a script says, in quotes or behind `#`, is no command of it."""
+
+
+def commands(text: str) -> list[str]:
+    return [line for line in (QUOTED.sub("", each) for each in text.splitlines()) if line.strip()]
+
+
+@pytest.mark.parametrize("script", [*SCRIPTS, *OTHERS], ids=lambda script: f"{script.parent.name}-{script.stem}")
+def test_no_script_ends_its_machine_and_a_node_is_reset_behind_its_serial_alone(script: Path) -> None:
+    found = [line.strip() for line in commands(script.read_text()) if ENDS.search(line)]
+    if script.stem == "lib":
+        body = script.read_text().partition("\nleave_cluster() {")[2].partition("\n}")[0]
+        assert body.index("GPUCLUSTER_ALLOW_RESET") < body.index("kubeadm reset --force")
+        found = [line for line in found if not line.startswith("kubeadm reset --force ||")]
+    assert found == []
+
+
+@pytest.mark.parametrize("line", ["systemctl reboot", "  shutdown -r now", "echo b >/proc/sysrq-trigger", "init 6"])
+def test_a_command_that_ends_a_machine_is_seen(line: str) -> None:
+    assert [each for each in commands(f"{line}\n# reboot\nfail 'asks for a reboot'\n") if ENDS.search(each)] == [line]

@@ -253,6 +253,27 @@ def test_the_address_of_the_api_is_held_before_admin_conf_has_rights() -> None:
     assert values["vip_interface"] == "eno1"
 
 
+def test_the_control_plane_begins_on_whoever_is_named_first() -> None:
+    """The way back where the first machine is lost: another one is written before it, and the new one joins."""
+    hosts = deepcopy(stack_config("metal")["gpucluster:inventory"]["hosts"])
+    first = next(each for each in hosts if each["name"] == "cp-[1-3]")
+    lists = [key for key, value in first.items() if isinstance(value, list) and len(value) == 3]
+
+    def part(places: slice, **own: str) -> dict[str, Any]:
+        return {**first, **own, **{key: first[key][places] for key in lists}}
+
+    others = part(slice(1, 3), name="cp-[2-3]", address="10.20.0.[12-13]", bmc="10.20.4.[12-13]", racks="r[2-3]")
+    new = part(slice(0, 1), name="cp-1", address="10.20.0.11", bmc="10.20.4.11", racks="r1")
+    order = [others, new, *(each for each in hosts if each is not first)]
+    graph = changed(hosts=order)
+    roles = {host: concerns_of(host, graph)[-2] for host in ("cp-1", "cp-2", "cp-3")}
+    assert roles == {"cp-1": "join", "cp-2": "control-plane", "cp-3": "join"}
+    assert told("cp-1")["CONTROL_PLANE_PEERS"] == f"{site().endpoint} 10.20.0.12 10.20.0.13"
+    assert told("cp-2", graph)["CONTROL_PLANE_PEERS"] == f"{site().endpoint} 10.20.0.13 10.20.0.11"
+    assert "CONTROL_PLANE_PEERS" not in told("cp-1", graph)
+    assert graph.one("credentials-read").inputs["connection"]["host"] == "10.20.0.12"
+
+
 def test_the_cluster_is_known_by_a_file_without_credentials() -> None:
     known = yaml.safe_load(files("dgx-01")["/etc/kubernetes/gpucluster/discovery.conf"])
     assert known["clusters"][0]["cluster"]["server"] == "https://10.20.3.250:6443"

@@ -1,7 +1,6 @@
 """kubeadm, kubelet and kubectl: what kubeadm looks at before it acts, and what a host asks of the cluster around it.
 
-Source: kubernetes cmd/kubeadm/app/preflight/checks.go (names and words of the checks; all of them are told, then it
-ends with 1), cmd/kubeadm/app/phases/kubelet. What only a cluster can do - an API server, a signed certificate - is
+Source: kubernetes cmd/kubeadm/app/phases/kubelet. What only a cluster can do - an API server, a signed certificate - is
 asked of the hall by a file and answered by a file, one of each for each call: ask-PID.json, answer-PID.json.
 """
 
@@ -11,11 +10,11 @@ import pathlib
 import re
 import sys
 
-from rehearsal.metal.tools import firmware, runtime
+from rehearsal.metal.tools import etcd, firmware, runtime
 from rehearsal.metal.tools.drives import empty, names
+from rehearsal.metal.tools.kubeadm_checks import ETC, checked, of_plane
 from rehearsal.metal.tools.machine import absent, ask, called, complain, lasting, takes, until_boot, version
 
-ETC = pathlib.Path("/etc/kubernetes")
 KNOWN = r"^apiVersion: (kubeadm\.k8s\.io/v1beta4|kubelet\.config\.k8s\.io/v1beta1|kubeproxy\.config\.k8s\.io/v1alpha1)$"
 
 
@@ -75,53 +74,6 @@ def _valid(text: str) -> int:
     return 0
 
 
-def _problems(text: str, *, joining: bool) -> list[str]:
-    found = []
-    with until_boot() as state:
-        active = state.get("active", {})
-    if "containerd.service" not in active:
-        found.append(
-            "[ERROR CRI]: could not connect to the container runtime: failed to create new CRI runtime service: "
-            "validate service connection: dial unix /var/run/containerd/containerd.sock: "
-            "connect: no such file or directory"
-        )
-    if pathlib.Path("/proc/sys/net/ipv4/ip_forward").read_text().strip() != "1":
-        found.append(
-            "[ERROR FileContent--proc-sys-net-ipv4-ip_forward]: /proc/sys/net/ipv4/ip_forward contents are not set to 1"
-        )
-    parts = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
-    files = ["kubelet.conf", "pki/ca.crt"] if joining else [f"manifests/{each}.yaml" for each in parts]
-    found += [
-        f"[ERROR FileAvailable--etc-kubernetes-{each.replace('/', '-')}]: {ETC / each} already exists"
-        for each in files
-        if (ETC / each).exists()
-    ]
-    return found + _not_pulled(text)
-
-
-def _not_pulled(text: str) -> list[str]:
-    """kubeadm pulls the control plane's images as nobody, unless it is to pull none (ImagePullCheck)."""
-    repository = re.search(r"^imageRepository: (\S+)", text, re.MULTILINE)
-    if repository is None or re.search(r"^  imagePullPolicy: Never$", text, re.MULTILINE):
-        return []
-    why = runtime.refusal(f"{repository[1]}/kube-apiserver", "")
-    return [f"[ERROR ImagePull]: failed to pull image: {why}"] if why else []
-
-
-def _preflight(text: str, *, joining: bool) -> int:
-    print("[preflight] Running pre-flight checks")
-    found = _problems(text, joining=joining)
-    if not found:
-        return 0
-    lines = "".join(f"\t{each}\n" for each in found)
-    print(f"error execution phase preflight: [preflight] Some fatal errors occurred:\n{lines}", file=sys.stderr, end="")
-    return complain(
-        "[preflight] If you know what you are doing, you can make a check non-fatal with "
-        "`--ignore-preflight-errors=...`",
-        1,
-    )
-
-
 def _kubelet_runs() -> int:
     """The kubelet ends at start with swap on, and kubeadm gives it four minutes (cmd/kubeadm/app/phases/kubelet); so
     long it also waits for a control plane whose images nobody lets it pull.
@@ -140,17 +92,17 @@ def _kubelet_runs() -> int:
 
 def _init(config: str) -> int:
     text = pathlib.Path(config).read_text()
-    status = _valid(text) or _preflight(text, joining=False) or _kubelet_runs() or _reached(text)
+    status = _valid(text) or checked(text, joining=False) or _kubelet_runs() or _reached(text)
     if status:
         return status
     takes(PULLING_SECONDS)
     answer = ask({"kind": "init", "config": text, **_prepared()})
     if "error" in answer:
         return complain(f"error execution phase wait-control-plane: {answer['error']}", 1)
-    (ETC / "manifests").mkdir(exist_ok=True)
-    (ETC / "manifests/etcd.yaml").write_text("# static pod etcd\n")
     _static_pods(version("kubeadm"))
-    _write(ETC / "admin.conf", answer["admin"])
+    for name in ("admin.conf", "super-admin.conf"):
+        _write(ETC / name, answer["admin"])
+    etcd.begin()
     _joined(answer)
     print("Your Kubernetes control-plane has initialized successfully!")
     return 0
@@ -158,6 +110,7 @@ def _init(config: str) -> int:
 
 def _static_pods(package: str) -> None:
     """In kubeadm's own version."""
+    (ETC / "manifests").mkdir(exist_ok=True)
     for name in ("kube-apiserver", "kube-controller-manager", "kube-scheduler"):
         image = f"    image: registry.k8s.io/{name}:v{package.partition('-')[0]}\n"
         (ETC / "manifests" / f"{name}.yaml").write_text(f"# static pod {name}\n{image}")
@@ -195,21 +148,35 @@ def _reached(text: str) -> int:
 
 def _join(config: str) -> int:
     text = pathlib.Path(config).read_text()
-    status = _valid(text) or _preflight(text, joining=True) or _kubelet_runs()
+    status = _valid(text) or checked(text, joining=True) or _kubelet_runs()
     if status:
         return status
-    if re.search(r"^controlPlane:", text, re.MULTILINE):
-        takes(PULLING_SECONDS)
+    if of_plane(text):
+        status = _plane_prepared(text)
+        if status:
+            return status
     answer = ask({"kind": "join", "config": text, **_prepared()})
     if "error" in answer:
         return complain(f"error execution phase preflight: {answer['error']}", 1)
     _joined(answer)
-    if "admin" in answer:
-        (ETC / "manifests").mkdir(exist_ok=True)
-        _static_pods(version("kubeadm"))
-        _write(ETC / "admin.conf", answer["admin"])
+    if of_plane(text):
+        etcd.join()
     print("This node has joined the cluster")
     return 0
+
+
+def _plane_prepared(text: str) -> int:
+    """What comes before the kubelet: the token, the control plane's files, then etcd's health. Files stay where etcd is
+    not healthy (cmd/kubeadm/app/cmd/join.go: preflight, control-plane-prepare, check-etcd, kubelet-start).
+    """
+    takes(PULLING_SECONDS)
+    answer = ask({"kind": "discover", "config": text})
+    if "error" in answer:
+        return complain(f"error execution phase preflight: {answer['error']}", 1)
+    _static_pods(version("kubeadm"))
+    _write(ETC / "admin.conf", answer["admin"])
+    why = etcd.unhealthy()
+    return complain(f"error execution phase check-etcd: {why}", 1) if why else 0
 
 
 def _prepared() -> dict[str, str]:
@@ -246,7 +213,9 @@ def _configure(text: str) -> None:
 
 def _reset() -> int:
     ask({"kind": "leave"})
-    for path in (ETC / "kubelet.conf", ETC / "admin.conf", *(ETC / "manifests").glob("*.yaml")):
+    etcd.leave()
+    named = [ETC / name for name in ("kubelet.conf", "admin.conf", "super-admin.conf")]
+    for path in (*named, *(ETC / "manifests").glob("*.yaml")):
         path.unlink(missing_ok=True)
     with until_boot() as state:
         state.get("active", {}).pop("kubelet.service", None)
@@ -259,6 +228,8 @@ def _kubectl(words: list[str]) -> int:
     config = _option(words, "--kubeconfig") or os.environ.get("KUBECONFIG", "")
     if not config or not pathlib.Path(config).is_file():
         return complain(f"error: stat {config or '/root/.kube/config'}: no such file or directory", 1)
+    if "etcdctl" in words:
+        return etcd.etcdctl(words)
     read = sys.stdin.read() if "-" in words else ""
     answer = ask({"kind": "kubectl", "words": json.dumps(words), "stdin": read})
     if "error" in answer:

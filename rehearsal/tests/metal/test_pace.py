@@ -48,7 +48,7 @@ def test_a_clock_that_is_off_is_waited_for_to_the_end(waited: Waited) -> None:
 def test_a_machine_of_the_control_plane_pulls_its_images(
     config: str, seconds: float, waited: Waited, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("_valid", "_preflight"):
+    for name in ("_valid", "checked"):
         monkeypatch.setattr(kubernetes, name, lambda *_, **__: 0)
     monkeypatch.setattr(kubernetes, "_kubelet_runs", lambda: 0)
     monkeypatch.setattr(kubernetes, "_prepared", dict)

@@ -46,6 +46,7 @@ VARIABLES = {
     "SHARED_SOURCE": "nfs.example.com:/export",
     "SHARED_PATH": "/mnt/shared",
     "LEAVING": "",
+    "CONTROL_PLANE_PEERS": "",
     "LUSTRE_PARAMETERS": "osc.*.max_pages_per_rpc=1024",
     "LUSTRE_STRIPES": "",
     "LNET": "o2ib=10.22.0.31 tcp=10.20.0.31",
