@@ -85,7 +85,7 @@ def test_a_stack_that_only_sleeps_never_ends() -> None:
 
 
 def test_the_budget_counts_this_lab_alone_and_past_the_months_end_z15() -> None:
-    """By what AWS documents of periods: not what a lab of the same name spent earlier in the month, and all of its own."""
+    """By what AWS documents of periods: none of what a lab of the same name spent before, and all of its own."""
     made = lab({"endsAt": "2027-06-01T18:30Z", "maxUsd": 90000}).one("keeper-budget")
     told = made.inputs
     begun = datetime.strptime(told.get("timePeriodStart", "2000-01-01_00:00"), "%Y-%m-%d_%H:%M").replace(tzinfo=UTC)

@@ -41,7 +41,7 @@ def test_what_is_not_ours_needs_no_filter_that_names_a_cluster() -> None:
 
 
 def test_what_aws_bills_has_a_price() -> None:
-    """All that is found but what is free, and nodes of a group, which are found as instances; what is off costs nothing."""
+    """All but what is free, groups of nodes, which are found as instances, and instances that are off."""
     unpriced = {each.kind for each in look(account()) if not hourly(each) and each.price is None}
     assert unpriced == {*FREE, "node group", "instance"}
     assert {each.state for each in look(account()) if each.kind == "instance" and each.price is None} == {
