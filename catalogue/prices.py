@@ -65,15 +65,15 @@ SERVICES = {
         low=0.0225,
         high=0.034,
         as_of=_AUGUST_2026,
-        source="Elastic Load Balancing price page, Application Load Balancer, US East, without its capacity units; high "
-        "end: sa-east-1",
+        source="Elastic Load Balancing price page, Application Load Balancer, US East, without its capacity units; "
+        "high end: sa-east-1",
     ),
     "clb": Price(
         usd_per_hour=0.025,
         low=0.025,
         high=0.034,
         as_of=_AUGUST_2026,
-        source="Elastic Load Balancing price page, Classic Load Balancer, US East, without its data; high end: sa-east-1",
+        source="Elastic Load Balancing price page, Classic Load Balancer, US East, without data; high end: sa-east-1",
     ),
     "address": Price(
         usd_per_hour=0.005,
@@ -90,7 +90,7 @@ SERVICES = {
     "fsx-PERSISTENT_2-1000-gib": _monthly(0.600, 0.845, _FSX),
 }
 """Per hour: a cluster in standard and in extended support, a NAT gateway, an interface of a VPC endpoint (PrivateLink
-price page: each endpoint in each zone), a load balancer of each kind, a public address, and one GiB of the storage types.
+price page: each endpoint in each zone), a load balancer of each kind, a public address, one GiB of the storage types.
 
 AWS's price-page GB of a disk is the console's GiB.
 """

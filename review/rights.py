@@ -1,7 +1,7 @@
 """What the roles of the workflows' jobs may do at most, and what a policy allows beyond it.
 
-An action of a policy may hold `*` (IAM user guide, "IAM JSON policy elements: Action"). One is within a pattern only if all
-that it stands for is, so `iam:Create*` is not within `iam:*Role*`.
+An action of a policy may hold `*` (IAM user guide, "IAM JSON policy elements: Action"). One is within a pattern only if
+all that it stands for is, so `iam:Create*` is not within `iam:*Role*`.
 """
 
 import re

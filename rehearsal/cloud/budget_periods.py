@@ -1,8 +1,8 @@
 """The time that a budget covers, and the part of it that its spend is counted over.
 
-Source: AWS Billing and Cost Management API reference, Budget and TimePeriod: the start that AWS fills in for each unit, the
-end that it fills in, that a start comes before its end, and that TimeUnit is the time until the count begins anew. CUSTOM
-(Go SDK service/budgets, v1.38.0) is one period from start to end.
+Source: AWS Billing and Cost Management API reference, Budget and TimePeriod: the start that AWS fills in for each unit,
+the end that it fills in, that a start comes before its end, and that TimeUnit is the time until the count begins anew.
+CUSTOM (Go SDK service/budgets, v1.38.0) is one period from start to end.
 """
 
 from collections.abc import Iterable, Mapping
@@ -35,7 +35,7 @@ def begins(unit: str, moment: datetime) -> datetime:
 
 
 def filled(period: Mapping[str, Any], unit: str, now: datetime) -> dict[str, datetime]:
-    """The period as AWS keeps it. Raises ValueError where the unit is none or the start does not come before the end."""
+    """The period as AWS keeps it. Raises ValueError for another unit, or a start not before the end."""
     if unit not in UNITS:
         raise ValueError(f"TimeUnit {unit} is none of {', '.join(UNITS)}")
     start, end = (_moment(period.get(each)) for each in ("Start", "End"))

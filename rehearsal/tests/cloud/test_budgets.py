@@ -1,4 +1,4 @@
-"""Budgets: the time that they cover and when their count begins anew, as AWS documents it (API reference, TimePeriod)."""
+"""Budgets: the time that they cover and when their count begins anew, as AWS documents it (API, TimePeriod)."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
