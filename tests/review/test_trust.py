@@ -161,6 +161,7 @@ NEEDED = "a job that {} needs no such right; remove it"
         ([], {"inline": {"own": policy("iam:CreateAccessKey")}}, "iam:CreateAccessKey"),
         ([], {"inline": {"own": policy("iam:Create*")}}, "iam:Create*"),
         ([], {"inline": {"own": policy("IAM:attachuserpolicy")}}, "IAM:attachuserpolicy"),
+        ([], {"inline": {"own": policy("iam:*Policy*")}}, "iam:*Policy*"),
         ([], {"managed": {"ours": policy("sagemaker:*")}}, "ours: Statement[1].Action: sagemaker:*"),
         (["--look"], {"managed": {"aws:AdministratorAccess": ADMIN}}, "*: a job that looks needs no such right"),
         (["--look"], {"managed": {"ReadOnlyAccess": policy("ec2:RunInstances")}}, "ec2:RunInstances"),
