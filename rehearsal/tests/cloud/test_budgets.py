@@ -60,7 +60,7 @@ def test_what_is_left_out_is_filled_in(unit: str, start: str) -> None:
 
 def test_a_budget_keeps_its_period_and_a_wrong_one_is_refused(cloud: Cloud) -> None:
     client = cloud.client("budgets")
-    order = {
+    order: dict[str, Any] = {
         "BudgetName": "p",
         "BudgetType": "COST",
         "TimeUnit": "CUSTOM",
@@ -72,7 +72,10 @@ def test_a_budget_keeps_its_period_and_a_wrong_one_is_refused(cloud: Cloud) -> N
     assert told == {"Start": start, "End": NEVER}
     client.update_budget(AccountId=ACCOUNT, NewBudget={**order, "BudgetLimit": {"Amount": "2", "Unit": "USD"}})
     assert client.describe_budget(AccountId=ACCOUNT, BudgetName="p")["Budget"]["TimePeriod"] == told
-    wrong = ({"TimeUnit": "FORTNIGHTLY"}, {"TimePeriod": {"Start": start, "End": start - timedelta(days=1)}})
+    wrong: tuple[dict[str, Any], ...] = (
+        {"TimeUnit": "FORTNIGHTLY"},
+        {"TimePeriod": {"Start": start, "End": start - timedelta(days=1)}},
+    )
     for index, each in enumerate(wrong):
         with pytest.raises(ClientError, match="InvalidParameterException"):
             client.create_budget(AccountId=ACCOUNT, Budget={**order, "BudgetName": f"w{index}", **each})
