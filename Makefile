@@ -118,7 +118,7 @@ sweep: setup ## list what expired stacks left in an account, with its price; REM
 over: setup ## print true if the lab STACK has ended, by what its keeper goes by, else false; PROFILE=
 	@$(RUN) review.over --stack "$$STACK" $${PROFILE:+--profile "$$PROFILE"}
 
-trust: setup ## in a job of a workflow: refuse its AWS role if other jobs may take it, or, with ARGS=--look, if it may change something; ENVIRONMENT=
+trust: setup ## in a job of a workflow: refuse its AWS role if other jobs may take it or it may do more than such a job needs: a deployment, or ARGS=--look or --images; ENVIRONMENT=
 	@$(WITH_ARGS) $(RUN) review.trust --environment "$$ENVIRONMENT"
 
 extend: setup ## extend the lab STACK by HOURS=2, within its budget: make extend STACK=lab HOURS=2; REGION=, PROFILE=

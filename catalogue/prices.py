@@ -60,6 +60,28 @@ SERVICES = {
         source="Elastic Load Balancing price page, Network Load Balancer, US East, without its capacity units; high "
         "end: sa-east-1",
     ),
+    "alb": Price(
+        usd_per_hour=0.0225,
+        low=0.0225,
+        high=0.034,
+        as_of=_AUGUST_2026,
+        source="Elastic Load Balancing price page, Application Load Balancer, US East, without its capacity units; "
+        "high end: sa-east-1",
+    ),
+    "clb": Price(
+        usd_per_hour=0.025,
+        low=0.025,
+        high=0.034,
+        as_of=_AUGUST_2026,
+        source="Elastic Load Balancing price page, Classic Load Balancer, US East, without data; high end: sa-east-1",
+    ),
+    "address": Price(
+        usd_per_hour=0.005,
+        low=0.005,
+        high=0.005,
+        as_of=_AUGUST_2026,
+        source="VPC price page, Public IPv4 Addresses: in use or idle, in every commercial region",
+    ),
     "gp3-gib": _monthly(0.08, 0.0952, "EBS price page, gp3 storage, US East, per GB-month; high end: eu-central-1"),
     "fsx-SCRATCH_2-gib": _monthly(0.140, 0.188, _FSX),
     "fsx-PERSISTENT_2-125-gib": _monthly(0.145, 0.188, _FSX),
@@ -68,7 +90,7 @@ SERVICES = {
     "fsx-PERSISTENT_2-1000-gib": _monthly(0.600, 0.845, _FSX),
 }
 """Per hour: a cluster in standard and in extended support, a NAT gateway, an interface of a VPC endpoint (PrivateLink
-price page: each endpoint in each zone), a network load balancer, and one GiB of the storage types.
+price page: each endpoint in each zone), a load balancer of each kind, a public address, one GiB of the storage types.
 
 AWS's price-page GB of a disk is the console's GiB.
 """

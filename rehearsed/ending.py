@@ -25,9 +25,14 @@ ROUNDS, PAUSE_SECONDS = 240, 1.0
 """Looks after the end, and what passes here between two of them: the slowest thing has gone long before the last."""
 _ALIVE = [{"Name": "instance-state-name", "Values": ["pending", "running", "stopping", "stopped", "shutting-down"]}]
 _GATEWAYS = [{"Name": "state", "Values": ["pending", "available", "deleting"]}]
+_HELD = [{"Name": "state", "Values": ["pending", "active"]}]
 BILLED: Mapping[str, tuple[str, str, dict[str, Any], str]] = {
     "cluster": ("eks", "list_clusters", {}, "clusters"),
     "instance": ("ec2", "describe_instances", {"Filters": _ALIVE}, "Reservations[].Instances[].InstanceId"),
+    "capacity reservation": (
+        *("ec2", "describe_capacity_reservations", {"Filters": _HELD}),
+        "CapacityReservations[?ReservationType!='capacity-block'].CapacityReservationId",
+    ),
     "volume": ("ec2", "describe_volumes", {}, "Volumes[].VolumeId"),
     "NAT gateway": ("ec2", "describe_nat_gateways", {"Filter": _GATEWAYS}, "NatGateways[].NatGatewayId"),
     "address": ("ec2", "describe_addresses", {}, "Addresses[].AllocationId"),
@@ -41,7 +46,7 @@ BILLED: Mapping[str, tuple[str, str, dict[str, Any], str]] = {
     ),
 }
 """What a region bills by the hour: the call that lists it, and where the ids stand in the answer (price pages of EKS,
-EC2, VPC, EFS, FSx and Elastic Load Balancing). Gateway endpoints are free.
+EC2, VPC, EFS, FSx and Elastic Load Balancing). Gateway endpoints are free, and a capacity block is paid in advance.
 """
 LASTING: Mapping[str, tuple[str, str, dict[str, Any], str]] = {
     "bucket": ("s3", "list_buckets", {}, "Buckets[].Name"),

@@ -1,9 +1,10 @@
 """`python -m review.trust --environment prod`: whether the role of a workflow's job may do more than the job needs.
 
 Run by the job itself, with its role. What is looked at: that nobody can take the role but jobs of this repository's
-environment, and, with `--look`, that it can change nothing. Exit status: 0 if that is so, 1 with what is to be written
-instead, 2 if it cannot be seen. Needs iam:GetRole on the role, and for `--look` iam:SimulatePrincipalPolicy, both of
-which ReadOnlyAccess has.
+environment, that its policies allow no more than review/rights.py has for the job, and, with `--look`, that it can
+change nothing. Exit status: 0 if that is so, 1 with what is to be written instead, 2 if it cannot be seen. Needs
+iam:GetRole, ListAttachedRolePolicies, GetPolicy, GetPolicyVersion, ListRolePolicies and GetRolePolicy, and for `--look`
+iam:SimulatePrincipalPolicy, all of which ReadOnlyAccess has.
 """
 
 import argparse
@@ -15,6 +16,8 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from review.rights import JOBS, READ_ONLY, Job, beyond
+from review.rights import listed as _listed
 from sweep.account import AwsAccount
 from sweep.things import Account
 
@@ -50,21 +53,38 @@ def able(account: Account, role: str) -> list[str]:
     return [each["EvalActionName"] for each in told["EvaluationResults"] if each["EvalDecision"] == "allowed"]
 
 
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [] if value is None else [value]
+def policies(account: Account, role: str, job: Job) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The policies of a role by their names, but for AWS' own that only reads where the job does. Raises botocore's
+    errors.
+    """
+    for page in account.pages("iam", "list_attached_role_policies", RoleName=role):
+        for each in page["AttachedPolicies"]:
+            arn = each["PolicyArn"]
+            if job.reads and READ_ONLY.fullmatch(arn):
+                continue
+            version = account.call("iam", "get_policy", PolicyArn=arn)["Policy"]["DefaultVersionId"]
+            told = account.call("iam", "get_policy_version", PolicyArn=arn, VersionId=version)
+            yield each["PolicyName"], told["PolicyVersion"]["Document"]
+    for page in account.pages("iam", "list_role_policies", RoleName=role):
+        for name in page["PolicyNames"]:
+            told = account.call("iam", "get_role_policy", RoleName=role, PolicyName=name)
+            yield name, told["PolicyDocument"]
 
 
 def main(arguments: Sequence[str], *, account: Account | None = None) -> int:
     """Look at the role of whoever asks."""
     parser = argparse.ArgumentParser(prog="python -m review.trust", description=__doc__, allow_abbrev=False)
     parser.add_argument("--environment", required=True, help="the job's environment on GitHub")
-    parser.add_argument("--look", action="store_true", help="the job only looks: its role must not change anything")
+    does = parser.add_mutually_exclusive_group()
+    does.add_argument("--look", action="store_true", help="the job only looks: its role must not change anything")
+    does.add_argument("--images", action="store_true", help="the job only pushes images and signs them")
     parser.add_argument("--repository", default=os.environ.get("GITHUB_REPOSITORY", ""), metavar="OWNER/NAME")
     options = parser.parse_args(arguments)
     if not options.repository:
         print("no repository: type --repository OWNER/NAME", file=sys.stderr)
         return 2
     asked = account or AwsAccount()
+    job = JOBS["look" if options.look else "images" if options.images else "deploy"]
     try:
         caller = str(asked.call("sts", "get_caller_identity")["Arn"])
         found = _ROLE.fullmatch(caller)
@@ -74,6 +94,8 @@ def main(arguments: Sequence[str], *, account: Account | None = None) -> int:
         role = asked.call("iam", "get_role", RoleName=found[1])["Role"]
         subject = f"repo:{options.repository}:environment:{options.environment}"
         wrong = list(loose(role["AssumeRolePolicyDocument"], subject))
+        for policy, document in policies(asked, found[1], job):
+            wrong += [f"{policy}: {each}" for each in beyond(job, document)]
         if options.look:
             wrong += [f"{each}: a job that looks needs no such right; remove it" for each in able(asked, role["Arn"])]
     except (BotoCoreError, ClientError) as error:

@@ -1,6 +1,7 @@
 """The keeper of a stack on AWS."""
 
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pulumi
@@ -45,6 +46,7 @@ def keeper(plan: AwsPlan, account: Account, keys: Keys, layer: pulumi.Resource) 
         warn_hours=kept.warn_hours,
         hourly_usd=round(kept.hourly_usd, 4),
         max_usd=kept.max_usd,
+        counts_from=f"{datetime.now(UTC):%Y-%m-%d_%H:%M}",
         emails=kept.emails,
         gpu_pools=kept.gpu_pools,
         off_hours=kept.off_hours.model_dump() if kept.off_hours else None,

@@ -22,6 +22,8 @@ CLUSTERS_OWN = "aws:eks:cluster-name"
 such as that of the file system's."""
 FREE = frozenset({"security group", "interface"})
 """Kinds that cost nothing, and hold the network that is to go."""
+_PRICES = {"network": "nlb", "application": "alb"}
+"""By Type (API reference of Elastic Load Balancing, LoadBalancer). The third, gateway, no controller makes."""
 _MOST = 20
 """The most that either DescribeTags takes."""
 
@@ -37,12 +39,13 @@ def look(account: Account, owners: Mapping[str, Owner], standing: Collection[str
 
 def _load_balancers(account: Account, owners: Mapping[str, Owner]) -> Iterator[Found]:
     for page in account.pages("elbv2", "describe_load_balancers"):
-        states = {each["LoadBalancerArn"]: each["State"]["Code"] for each in page["LoadBalancers"]}
-        for arns in _batches(list(states)):
+        made = {each["LoadBalancerArn"]: each for each in page["LoadBalancers"]}
+        for arns in _batches(list(made)):
             for each in account.call("elbv2", "describe_tags", ResourceArns=arns)["TagDescriptions"]:
                 if owner := owners.get(cluster_in(pairs(each["Tags"]))):
                     arn = each["ResourceArn"]
-                    yield Found(kind="load balancer", id=arn, owner=owner, state=states[arn])
+                    state, price = made[arn]["State"]["Code"], _PRICES.get(made[arn]["Type"], made[arn]["Type"])
+                    yield Found(kind="load balancer", id=arn, owner=owner, state=state, price=price)
 
 
 def _classic(account: Account, owners: Mapping[str, Owner]) -> Iterator[Found]:
@@ -52,7 +55,7 @@ def _classic(account: Account, owners: Mapping[str, Owner]) -> Iterator[Found]:
             for each in account.call("elb", "describe_tags", LoadBalancerNames=names)["TagDescriptions"]:
                 if owner := owners.get(cluster_in(pairs(each["Tags"]))):
                     name = each["LoadBalancerName"]
-                    yield Found(kind="classic load balancer", id=name, owner=owner, state="active")
+                    yield Found(kind="classic load balancer", id=name, owner=owner, state="active", price="clb")
 
 
 def _security_groups(account: Account, owners: Mapping[str, Owner], standing: Collection[str]) -> Iterator[Found]:

@@ -129,7 +129,7 @@ def _addresses(account: Account) -> Iterator[Found]:
     for each in account.call("ec2", "describe_addresses", Filters=[_tagged()])["Addresses"]:
         if owner := owner_of(pairs(each.get("Tags", []))):
             used = "in-use" if each.get("AssociationId") else "free"
-            yield Found(kind="address", id=each["AllocationId"], owner=owner, state=used)
+            yield Found(kind="address", id=each["AllocationId"], owner=owner, state=used, price="address")
 
 
 def _file_systems(account: Account) -> Iterator[Found]:

@@ -35,7 +35,8 @@ class KeeperArgs:
 
     `tags` are on everything that may be removed. `emails` are told `warn_hours` before the end. `gpu_pools` are node
     groups with their nodes, `off_hours` when they have none. With `max_usd`, at `hourly_usd` an hour, money is the
-    second bound, and AWS Budgets' notice of it the third. `key_arn` encrypts `log_group`,
+    second bound, and AWS Budgets' notice of it, counted once from `counts_from` on (UTC, such as 2026-11-28_05:00), the
+    third: the moment of the first `up` stays the state's. `key_arn` encrypts `log_group`,
     which it has to serve. `code` are the function's files, `handler.py` among them. `blocks` are capacity blocks and
     their node groups: reservation, group, start, end, nodes, save_minutes, empty_minutes. `spots` are pools on spot
     that may fall back: spot, on_demand, nodes, wait_minutes, again_hours.
@@ -54,6 +55,7 @@ class KeeperArgs:
     warn_hours: float
     hourly_usd: float
     max_usd: float | None = None
+    counts_from: str = ""
     emails: Sequence[str] = ()
     gpu_pools: Mapping[str, int] = field(default_factory=dict)
     off_hours: Mapping[str, Any] | None = None
@@ -199,7 +201,13 @@ class Keeper(Component):
         )
 
     def _budget(self, max_usd: float, function: aws.lambda_.Function) -> None:
-        """AWS' own count of the money, hours late: at all of it the function is told to stop."""
+        """AWS' own count of the money, hours late: at all of it the function is told to stop.
+
+        One period from the stack's first `up` on: what was spent before it under the same name does not count, and no
+        month begins the count anew. Without an end AWS keeps the budget until 2087. Source: API reference of AWS
+        Budgets, TimePeriod and Budget; CUSTOM is one of the SDK's TimeUnit.Values, by which the provider judges
+        (terraform-provider-aws internal/service/budgets/budget.go, time_unit).
+        """
         stop = self._topic("stop")
         policy = aws.sns.TopicPolicy(
             self.named("stop-policy"),
@@ -227,7 +235,8 @@ class Keeper(Component):
             account_id=self._args.account_id,
             name=self.physical(self.named("budget"), limit=100),
             budget_type="COST",
-            time_unit="MONTHLY",
+            time_unit="CUSTOM",
+            time_period_start=self._args.counts_from,
             limit_amount=f"{max_usd:.1f}",
             limit_unit="USD",
             cost_filters=[aws.budgets.BudgetCostFilterArgs(name="TagKeyValue", values=[spent])],
@@ -241,5 +250,5 @@ class Keeper(Component):
                 )
             ],
             tags=self.tags("budget"),
-            opts=self.child(depends_on=[called]),
+            opts=self.child(depends_on=[called], ignore_changes=["timePeriodStart"]),
         )

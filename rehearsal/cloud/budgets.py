@@ -3,6 +3,7 @@ of these names, and "Quotas and restrictions" of the Cost Management user guide.
 """
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from moto.budgets import urls
@@ -10,6 +11,7 @@ from moto.core.base_backend import BackendDict, BaseBackend
 from moto.core.responses import ActionResult, EmptyResult
 
 from rehearsal.cloud.account import ACCOUNT, PARTITION, regions
+from rehearsal.cloud.budget_periods import filled
 from rehearsal.cloud.service import Refusal
 from rehearsal.cloud.tagging import Tagging, pairs
 
@@ -89,7 +91,8 @@ class BudgetsResponder(Tagging):
         """All but its name."""
         given = self._own(self.input)
         budget = self._budget({**given, "BudgetName": given["NewBudget"]["BudgetName"]})
-        budget.body = _body(given["NewBudget"])
+        kept = {"TimePeriod": budget.body["TimePeriod"]} if "TimePeriod" not in given["NewBudget"] else {}
+        budget.body = _body({**given["NewBudget"], **kept})
         return EmptyResult()
 
     def delete_budget(self) -> EmptyResult:
@@ -160,8 +163,12 @@ class BudgetsResponder(Tagging):
 
 
 def _body(budget: dict[str, Any]) -> dict[str, Any]:
+    try:
+        period = filled(budget.get("TimePeriod") or {}, budget["TimeUnit"], datetime.now(UTC))
+    except ValueError as error:
+        raise Refusal("InvalidParameterException", str(error)) from None
     spent = {"ActualSpend": {"Amount": "0.0", "Unit": "USD"}}
-    return {"CostTypes": COST_TYPES, "CostFilters": {}, "CalculatedSpend": spent, **budget}
+    return {"CostTypes": COST_TYPES, "CostFilters": {}, "CalculatedSpend": spent, **budget, "TimePeriod": period}
 
 
 def _key(notice: dict[str, Any]) -> Notice:

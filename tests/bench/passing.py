@@ -149,7 +149,10 @@ class Simulated:
         if service == "elb":
             names = [{"LoadBalancerName": f"a{n}"} for n in range(size.classic)]
             return names, lambda page: {"LoadBalancerDescriptions": page}
-        arns = [{"LoadBalancerArn": f"arn:{n}", "State": {"Code": "active"}} for n in range(size.balancers)]
+        arns = [
+            {"LoadBalancerArn": f"arn:{n}", "Type": "network", "State": {"Code": "active"}}
+            for n in range(size.balancers)
+        ]
         return arns, lambda page: {"LoadBalancers": page}
 
 

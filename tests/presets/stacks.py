@@ -53,7 +53,7 @@ def _own(name: str) -> dict[str, Any]:
     if shipped["platform"]["kind"] == "metal":
         return {**own, "inventory": _racked(name)}
     if name.startswith("lab-"):
-        own["lifecycle"]["expiry"] = "2027-12-31"
+        own |= {"keeper": {"maxUsd": 60000}, "lifecycle": {**LIFECYCLE, "expiry": "2027-12-31"}}
     return {**own, "platform": {"publicAccessCidrs": ["203.0.113.0/24"]}}
 
 

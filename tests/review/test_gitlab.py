@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import yaml
 
-from tests.review.test_workflows import ROOT, VALUES, ran
+from tests.review.test_workflows import ROOT, VALUES, ran, unprepared
 
 
 def sample(page: str) -> dict[str, Any]:
@@ -27,6 +27,7 @@ def test_the_pages_sample_is_yaml_with_the_same_command() -> None:
     """What docs/how-to/pull-requests.md says to put into .gitlab-ci.yml."""
     content = sample("pull-requests")
     assert any(line.startswith("make review BASE=") for line in content["review"]["script"])
+    assert not unprepared(content["review"]["script"])
     assert content["comment"]["needs"] == ["review"]
     assert content["review"]["artifacts"]["paths"] == ["build/review"]
 

@@ -1,10 +1,13 @@
 """The AWS role of a workflow's job: who may take it, and that one that looks changes nothing (AB01)."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
+from review.rights import DEPLOY, JOBS, LOOK, PUSH, SERVICES, beyond
 from review.trust import CHANGES, main
 
 PROVIDER = "arn:aws:iam::123456789012:oidc-provider/token.actions.githubusercontent.com"
@@ -20,14 +23,32 @@ WORDS = ["--environment", "prod", "--repository", "acme/cluster"]
 
 
 class Role:
-    """An account whose caller has a role with this trust, and may do what is `allowed`."""
+    """An account whose caller has a role with this trust, and may do what is `allowed`.
 
-    def __init__(self, *statements: dict[str, Any], caller: str = "assumed-role/deploy/job", allowed: str = "") -> None:
+    Its policies by name: of the `managed`, those of AWS begin with aws:.
+    """
+
+    def __init__(
+        self,
+        *statements: dict[str, Any],
+        caller: str = "assumed-role/deploy/job",
+        allowed: str = "",
+        managed: dict[str, Any] | None = None,
+        inline: dict[str, Any] | None = None,
+    ) -> None:
+        self._managed, self._inline = managed or {}, inline or {}
         self._trust = {"Version": "2012-10-17", "Statement": list(statements)}
         self._caller, self._allowed = f"arn:aws:sts::123456789012:{caller}", allowed
 
     def pages(self, service: str, operation: str, **request: Any) -> Any:
-        raise AssertionError(f"{service} {operation} {request}")
+        assert (service, request) == ("iam", {"RoleName": "deploy"})
+        if operation == "list_role_policies":
+            return ({"PolicyNames": [each]} for each in self._inline)
+        assert operation == "list_attached_role_policies"
+        names = {each: each.removeprefix("aws:") for each in self._managed}
+        owner = {each: "aws" if each.startswith("aws:") else "123456789012" for each in names}
+        arns = {each: f"arn:aws:iam::{owner[each]}:policy/{name}" for each, name in names.items()}
+        return ({"AttachedPolicies": [{"PolicyName": names[each], "PolicyArn": arns[each]}]} for each in names)
 
     def call(self, service: str, operation: str, **request: Any) -> Any:
         arn = "arn:aws:iam::123456789012:role/deploy"
@@ -36,6 +57,14 @@ class Role:
         if operation == "get_role":
             assert (service, request) == ("iam", {"RoleName": "deploy"})
             return {"Role": {"Arn": arn, "AssumeRolePolicyDocument": self._trust}}
+        if operation == "get_policy":
+            return {"Policy": {"DefaultVersionId": "v3"}}
+        if operation == "get_policy_version":
+            assert request["VersionId"] == "v3"
+            owner, _, name = request["PolicyArn"].rpartition("::")[2].partition(":policy/")
+            return {"PolicyVersion": {"Document": self._managed["aws:" * (owner == "aws") + name]}}
+        if operation == "get_role_policy":
+            return {"PolicyDocument": self._inline[request["PolicyName"]]}
         assert (operation, request) == (
             "simulate_principal_policy",
             {"PolicySourceArn": arn, "ActionNames": list(CHANGES)},
@@ -99,3 +128,89 @@ def test_who_is_no_role_and_what_cannot_be_seen(
     monkeypatch.delenv("GITHUB_REPOSITORY", raising=False)
     assert main(["--environment", "prod"], account=Role(NARROW)) == 2
     assert "type --repository OWNER/NAME" in capsys.readouterr().err
+
+
+def policy(*actions: str, resource: Any = "*", **more: Any) -> dict[str, Any]:
+    allow = {"Effect": "Allow", "Action": list(actions), "Resource": resource, **more}
+    return {"Version": "2012-10-17", "Statement": [{"Effect": "Deny", "Action": "*", "Resource": "*"}, allow]}
+
+
+ADMIN = policy("*")
+POWER = {"Statement": {"Effect": "Allow", "NotAction": ["iam:*", "organizations:*"], "Resource": "*"}}
+STATE = policy(
+    "s3:PutObject", "s3:DeleteObject", "kms:Decrypt", resource=["arn:aws:s3:::acme-state/*", "arn:aws:kms:key"]
+)
+NEEDED = "a job that {} needs no such right; remove it"
+
+
+@pytest.mark.parametrize(
+    ("job", "policies", "said"),
+    [
+        (
+            [],
+            {"managed": {"aws:AdministratorAccess": ADMIN}},
+            "AdministratorAccess: Statement[1].Action: *: a job that",
+        ),
+        ([], {"managed": {"aws:PowerUserAccess": POWER}}, "PowerUserAccess: Statement[0].NotAction: it allows all"),
+        (
+            [],
+            {"inline": {"own": policy("ec2:*", "organizations:LeaveOrganization")}},
+            "organizations:LeaveOrganization",
+        ),
+        ([], {"inline": {"own": policy("iam:*")}}, "own: Statement[1].Action: iam:*: a job that deploys needs no"),
+        ([], {"inline": {"own": policy("iam:CreateAccessKey")}}, "iam:CreateAccessKey"),
+        ([], {"inline": {"own": policy("iam:Create*")}}, "iam:Create*"),
+        ([], {"inline": {"own": policy("IAM:attachuserpolicy")}}, "IAM:attachuserpolicy"),
+        ([], {"inline": {"own": policy("iam:*Policy*")}}, "iam:*Policy*"),
+        ([], {"managed": {"ours": policy("sagemaker:*")}}, "ours: Statement[1].Action: sagemaker:*"),
+        (["--look"], {"managed": {"aws:AdministratorAccess": ADMIN}}, "*: a job that looks needs no such right"),
+        (["--look"], {"managed": {"ReadOnlyAccess": policy("ec2:RunInstances")}}, "ec2:RunInstances"),
+        (["--look"], {"inline": {"own": policy("secretsmanager:GetSecretValue")}}, "secretsmanager:GetSecretValue"),
+        (
+            ["--look"],
+            {"inline": {"own": policy("s3:PutObject")}},
+            "s3:PutObject: of anything; write the state's bucket",
+        ),
+        (["--look"], {"inline": {"own": policy("s3:Put*", resource="arn:aws:s3:::a/*")}}, "s3:Put*: a job that looks"),
+        (["--images"], {"inline": {"own": policy("ecr:*")}}, "ecr:*: a job that pushes images needs no such right"),
+        (["--images"], {"inline": {"own": policy("ecr:DeleteRepository")}}, "ecr:DeleteRepository"),
+        (["--images"], {"inline": {"own": policy("kms:ScheduleKeyDeletion")}}, "kms:ScheduleKeyDeletion"),
+    ],
+)
+def test_a_role_whose_policies_allow_more_is_refused(
+    job: list[str], policies: dict[str, Any], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the policy's name, the place in it and the action."""
+    assert main([*WORDS, *job], account=Role(NARROW, **policies)) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("arn:aws:iam::123456789012:role/deploy: ")
+    assert said in line
+
+
+@pytest.mark.parametrize(
+    ("job", "policies"),
+    [
+        ([], {"inline": {"own": policy(*DEPLOY)}}),
+        ([], {"inline": {"own": policy("iam:PassRole", "iam:CreateServiceLinkedRole", "ec2:*", "eks:CreateCluster")}}),
+        (["--look"], {"managed": {"aws:ReadOnlyAccess": policy("athena:Get*")}, "inline": {"state": STATE}}),
+        (["--look"], {"inline": {"own": policy(*LOOK)}}),
+        (["--images"], {"inline": {"own": policy(*PUSH)}}),
+    ],
+)
+def test_a_role_that_may_do_what_its_job_does_passes(
+    job: list[str], policies: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*WORDS, *job], account=Role(NARROW, **policies)) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_a_deployment_may_use_each_service_that_the_program_registers_resources_of() -> None:
+    """Of the committed stacks and of every component; none that nothing needs stands in the list."""
+    tests = Path(__file__).parents[1]
+    files = [*tests.glob("graph/golden/*.urns"), *tests.glob("components/registered/*.yaml")]
+    used = {
+        found for file in files for found in re.findall(r"\baws:([a-z0-9]+)/\w+:", file.read_text(encoding="utf-8"))
+    }
+    assert used == {*SERVICES, "iam"}
+    wanted = [f"{SERVICES.get(each, each)}:DescribeThings" for each in used]
+    assert list(beyond(JOBS["deploy"], policy(*wanted, "iam:CreateRole"))) == []

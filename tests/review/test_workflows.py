@@ -109,6 +109,24 @@ def test_what_has_rights_runs_no_code_of_the_pull_request() -> None:
     assert run == "python3 -m review.post comment artifact"
 
 
+HOSTS = ("make review", "make engine", "make presets", "make test-scale")
+"""What rehearses every committed stack, the metal one among them, whose hosts take packages of the system."""
+
+
+def unprepared(lines: list[str]) -> bool:
+    """Whether one of HOSTS runs among a job's shell lines, and not `make packages` before it."""
+    first = next((number for number, line in enumerate(lines) if line.startswith(HOSTS)), None)
+    return first is not None and "make packages" not in lines[:first]
+
+
+def test_what_rehearses_every_stack_has_the_packages_of_its_hosts() -> None:
+    """Else the metal stack has no preview: see metal/lacking.py."""
+    assert unprepared(["make pack", "make review BASE=x"])
+    scripts = {(workflow, name): [each.get("run", "") for each in job["steps"]] for workflow, name, job in jobs()}
+    assert [each for each, lines in scripts.items() if unprepared(lines)] == []
+    assert sum(any(line.startswith(HOSTS) for line in lines) for lines in scripts.values()) == 4
+
+
 def test_a_role_is_looked_at_before_it_is_used() -> None:
     """By its own job, in the environment that the job runs in, right after it has the role."""
     for workflow, name, job in jobs():
@@ -117,10 +135,11 @@ def test_a_role_is_looked_at_before_it_is_used() -> None:
             for number, step in enumerate(job["steps"])
             if str(step.get("uses")).startswith("aws-actions/configure-aws-credentials@")
         ]
-        for number in roles if workflow != "images" else ():
+        for number in roles:
             environment = job["environment"].replace("${{ matrix.stack }}", "$STACK")
-            look = " ARGS=--look" if (workflow, name) == ("drift", "look") else ""
-            assert job["steps"][number + 1]["run"] == f'make trust ENVIRONMENT="{environment}"{look}'
+            kind = {"drift": " ARGS=--look", "images": " ARGS=--images"}.get(workflow, "")
+            said = job["steps"][number + 1]["run"].replace('"', "")
+            assert said == f"make trust ENVIRONMENT={environment}{kind}", f"{workflow}.{name}"
 
 
 def test_no_expression_in_a_shell_line() -> None:
@@ -148,6 +167,7 @@ def test_an_image_is_scanned_before_it_is_pushed_and_signed_after_y08_y09() -> N
     content = loaded(FOLDER / "images.yml")
     steps = [step for step in content["jobs"]["push"]["steps"] if "run" in step]
     assert [step["run"] for step in steps] == [
+        "make trust ENVIRONMENT=images ARGS=--images",
         "make image-check STACK=prod",
         *(f"make {each}" for each in ("image", "image-sbom", "image-scan", "image-push", "image-sign", "pipeline")),
     ]

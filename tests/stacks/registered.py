@@ -396,6 +396,7 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
     "vpc.leadsOut": lambda graph: bool(graph.of_type("NatGateway")),
     "vpc.flowLogs.days": at("flow-logs-group", "retentionInDays"),
     "keeper.hourlyUsd": lambda graph: round(keeper_task(graph)["hourly_usd"], 2),
+    "keeper.maxUsd": lambda graph: keeper_task(graph)["max_usd"],
     "keeper.warnHours": lambda graph: keeper_task(graph)["warn_hours"],
     "keeper.gpuPools.training": lambda graph: keeper_task(graph)["gpu_pools"]["training"],
     **{f"spending.percents.{index}": at("spending-budget", f"notifications.{index}.threshold") for index in range(3)},

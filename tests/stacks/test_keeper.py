@@ -1,7 +1,9 @@
 """What a lab's keeper is told, and that it is there before all that costs by the hour."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from rehearsal.cloud.budget_periods import Cost, filled, spent
 from stacks.aws_keeper import code
 from tests.graph.harness import Recorded
 from tests.graph.stackfiles import registered, stack_config
@@ -53,7 +55,7 @@ def test_the_archive_has_what_its_files_import_of_each_other() -> None:
 
 
 def test_the_keeper_is_there_before_the_network_and_goes_after_it() -> None:
-    graph = lab({"endsAt": "2027-06-01T18:30Z"})
+    graph = lab({"endsAt": "2027-06-01T18:30Z", "maxUsd": None})
     vpc, schedule = graph.one("network-vpc"), graph.one("keeper-schedule")
     assert schedule.urn in vpc.depends_on
     assert not [each for each in graph.resources.values() if each.name == "keeper-budget"]
@@ -69,7 +71,7 @@ STRANGERS = """
 
 
 def test_beside_the_stacks_own_the_keeper_names_kinds_of_things_in_its_region_and_account() -> None:
-    graph = lab({"endsAt": "2027-06-01T18:30Z"})
+    graph = lab({"endsAt": "2027-06-01T18:30Z", "maxUsd": 90000})
     assert strangers(graph) == {f"arn:aws:{each}" for each in STRANGERS.split()}
 
 
@@ -80,3 +82,22 @@ def test_a_stack_that_only_sleeps_never_ends() -> None:
     )
     assert graph.one("keeper-ends").inputs["insecureValue"] == "never"
     assert keeper_task(graph)["gpu_pools"] == {"training": 2, "inference": 2}
+
+
+def test_the_budget_counts_this_lab_alone_and_past_the_months_end_z15() -> None:
+    """By what AWS documents of periods: none of what a lab of the same name spent before, and all of its own."""
+    made = lab({"endsAt": "2027-06-01T18:30Z", "maxUsd": 90000}).one("keeper-budget")
+    told = made.inputs
+    begun = datetime.strptime(told.get("timePeriodStart", "2000-01-01_00:00"), "%Y-%m-%d_%H:%M").replace(tzinfo=UTC)
+    assert made.ignore_changes == ("timePeriodStart",), "a later up keeps the moment of the first"
+    assert timedelta(0) <= datetime.now(UTC) - begun < timedelta(minutes=10)
+    body = {
+        "TimeUnit": told["timeUnit"],
+        "TimePeriod": filled({"Start": begun}, told["timeUnit"], begun),
+        "CostFilters": {each["name"]: each["values"] for each in told["costFilters"]},
+    }
+    tag = "user:gpucluster:stack$lab"
+    earlier = [Cost(begun - timedelta(hours=hours), tag, 80000) for hours in (1, 300)]
+    own = [Cost(begun + timedelta(days=day), tag, 1000) for day in range(1, 80)]
+    assert spent(body, earlier, begun) == 0
+    assert spent(body, [*earlier, *own], begun + timedelta(days=90)) == 79000

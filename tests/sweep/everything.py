@@ -46,8 +46,8 @@ def security(name: str, of: Mapping[str, str], into: str = "", out: str = "") ->
     return {"GroupId": name, "Tags": listed(of), **told}
 
 
-def balancer(name: str, of: Mapping[str, str], state: str = "active") -> Thing:
-    return {"LoadBalancerArn": f"{ARN}/{name}", "State": {"Code": state}, "BalancerTags": of}
+def balancer(name: str, of: Mapping[str, str], state: str = "active", kind: str = "network") -> Thing:
+    return {"LoadBalancerArn": f"{ARN}/{name}", "Type": kind, "State": {"Code": state}, "BalancerTags": of}
 
 
 def interface(name: str, state: str, of: Mapping[str, str]) -> Thing:
@@ -131,7 +131,7 @@ def account() -> Inventory:
     held["elbv2 describe_load_balancers"] = [
         *(balancer(f"theirs-{each}", {"Name": "x"}) for each in range(25)),
         balancer("of-lab", OF_CONTROLLER, "provisioning"),
-        balancer("too", OF_CLOUD),
+        balancer("too", OF_CLOUD, kind="application"),
     ]
     held["elb describe_load_balancers"] = [
         {"LoadBalancerName": "classic", "BalancerTags": OF_CLOUD},
@@ -160,15 +160,15 @@ capacity reservation cr-soon of lab: pending, price p5.48xlarge x 3
 NAT gateway nat-available of lab: available, price nat
 NAT gateway nat-pending of lab: pending, price nat
 endpoint vpce-ecr of lab: available, price endpoint x 2
-address eipalloc-free of lab: free
-address eipalloc-used of prod: in-use
+address eipalloc-free of lab: free, price address
+address eipalloc-used of prod: in-use, price address
 file system fs-00scratch of lab: AVAILABLE, price fsx-SCRATCH_2-gib x 1200
 file system fs-00lasting of lab: AVAILABLE, price fsx-PERSISTENT_2-125-gib x 1200; it is persistent, so its data is kept
 file system fs-000000zfs of lab: CREATING, price fsx-OPENZFS-gib x 64; it is persistent, so its data is kept
 home file system fs-homes of lab: available, price efs-gb-month x 1.5; it holds home directories, which are kept
-load balancer of-lab of lab: provisioning
-load balancer too of lab: active
-classic load balancer classic of lab: active
+load balancer of-lab of lab: provisioning, price nlb
+load balancer too of lab: active, price alb
+classic load balancer classic of lab: active, price clb
 security group sg-cloud of lab: there
 security group sg-controller of lab: there
 interface eni-left of lab: available"""

@@ -8,6 +8,7 @@ from botocore.exceptions import ClientError
 from catalogue.tables import SHIPPED
 from catalogue.types import UsageClass
 from sweep.__main__ import main
+from sweep.controllers import FREE
 from sweep.found import look
 from sweep.price import hourly
 from sweep.remove import PAUSE_SECONDS, expired, remove
@@ -37,6 +38,19 @@ def test_what_is_not_ours_needs_no_filter_that_names_a_cluster() -> None:
     empty.things["elb describe_load_balancers"] = [{"LoadBalancerName": "theirs", "BalancerTags": {"Name": "x"}}]
     empty.things["ec2 describe_security_groups"] = [security("sg-1", {"elbv2.k8s.aws/cluster": "x"})]
     assert look(empty) == []
+
+
+def test_what_aws_bills_has_a_price() -> None:
+    """All but what is free, groups of nodes, which are found as instances, and instances that are off."""
+    unpriced = {each.kind for each in look(account()) if not hourly(each) and each.price is None}
+    assert unpriced == {*FREE, "node group", "instance"}
+    assert {each.state for each in look(account()) if each.kind == "instance" and each.price is None} == {
+        "stopping",
+        "stopped",
+    }
+    priced = {each.kind: hourly(each) for each in look(account())}
+    assert (priced["classic load balancer"], priced["address"]) == (0.025, 0.005)
+    assert priced["load balancer"] == 0.0225
 
 
 REMOVED = """\
@@ -140,8 +154,8 @@ def test_the_command_shows_what_expired_stacks_left(there: Inventory, capsys: py
         ["lab", "2026-11-22", "file system", "fs-000000zfs", "CREATING", "no price", persistent],
         ["lab", "2026-11-22", "file system", "fs-00lasting", "AVAILABLE", usd["fs-00lasting"], persistent],
         ["lab", "2026-11-22", "file system", "fs-00scratch", "AVAILABLE", usd["fs-00scratch"], ""],
-        ["lab", "2026-11-22", "load balancer", "of-lab", "provisioning", "", ""],
-        ["lab", "2026-11-22", "load balancer", "too", "active", "", ""],
+        ["lab", "2026-11-22", "load balancer", "of-lab", "provisioning", "0.022", ""],
+        ["lab", "2026-11-22", "load balancer", "too", "active", "0.022", ""],
         ["lab", "2026-11-22", "volume", "vol-free", "available", usd["vol-free"], ""],
         ["safe", "2026-11-22", "instance", "i-odd", "running", "no price", guarded],
         ["safe", "2026-11-22", "volume", "vol-safe", "in-use", usd["vol-safe"], guarded],

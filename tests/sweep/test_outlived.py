@@ -90,9 +90,13 @@ def test_what_goes_on_costing_is_named(make: Any, cloud: Cloud, monkeypatch: pyt
     cloud.call(
         "POST", "faults", {"action": "DeleteVolume", "code": "UnauthorizedOperation", "status": 403, "times": 99}
     )
+    order = {"InstanceType": "m7i.large", "InstancePlatform": "Linux/UNIX", "InstanceCount": 1}
+    held = ec2.create_capacity_reservation(AvailabilityZone=f"{REGION}a", **order)["CapacityReservation"]
     wrong, _ = outlived_with_faults(cloud)
+    ec2.cancel_capacity_reservation(CapacityReservationId=held["CapacityReservationId"])
     assert len(wrong) == 1
-    assert wrong[0].startswith("after its end and 3 looks it goes on costing by the hour: volume vol-")
+    named = f"goes on costing by the hour: capacity reservation {held['CapacityReservationId']}, volume vol-"
+    assert wrong[0].startswith(f"after its end and 3 looks it {named}")
     assert stray in wrong[0]
     for each in ec2.describe_volumes()["Volumes"]:
         ec2.delete_volume(VolumeId=each["VolumeId"])

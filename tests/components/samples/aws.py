@@ -122,6 +122,7 @@ def keeper_args(**changes: Any) -> KeeperArgs:
         "warn_hours": 2,
         "hourly_usd": 4.5,
         "max_usd": 36,
+        "counts_from": "2026-11-23_10:00",
         "emails": ("ml@example.com",),
         "gpu_pools": {"training": 2},
         "off_hours": {"time_zone": "UTC", "days": ["mon"], "start": "08:00", "end": "20:00"},

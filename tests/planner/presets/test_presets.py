@@ -1,7 +1,7 @@
 """Shipped presets work as they are; the same systems with the values that circulate about them are refused."""
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -186,11 +186,18 @@ def test_a_cluster_that_stays_takes_no_end(name: str) -> None:
 @pytest.mark.parametrize("name", [each for each in preset_names() if each.startswith("lab-")])
 def test_a_lab_in_the_cloud_ends_by_itself(name: str) -> None:
     """Z15: without a word about it in the stack file; its day is asked for, and gives its end."""
-    lifecycle = {**LIFECYCLE, "expiry": "2026-12-31"}
+    lifecycle = {**LIFECYCLE, "expiry": str(TODAY + timedelta(days=3))}
     found = plan(from_sections({"preset": name, "example": True, "lifecycle": lifecycle}), today=TODAY)
     if isinstance(found, AwsPlan):
         assert found.keeper is not None
-        assert found.keeper.ends == datetime(2027, 1, 1, tzinfo=UTC)
+        assert found.keeper.ends == datetime.combine(TODAY + timedelta(days=4), time(), UTC)
+        assert found.keeper.max_usd is not None, "money is the second rail of every lab that is shipped"
+        assert not [each for each in found.errors if each.rule == "keeper-budget"]
+        days = found.keeper.max_usd / found.keeper.hourly_usd / 24
+        assert 4 < days < 14, f"{days:.1f} days: neither refused for a few days nor without a bound"
+        late = {**lifecycle, "expiry": str(TODAY + timedelta(days=60))}
+        refused = plan(from_sections({"preset": name, "example": True, "lifecycle": late}), today=TODAY)
+        assert [each.path for each in refused.errors if each.rule == "keeper-budget"] == ["gpucluster:keeper.maxUsd"]
         assert [each.rule for each in planned(name).errors if each.rule.startswith(("keeper", "lab"))] == [
             "lab-without-expiry"
         ]
@@ -203,6 +210,8 @@ def test_the_lab_is_cheap_and_ends() -> None:
     settings = from_file(Path(__file__).parents[3] / "Pulumi.lab.yaml")
     assert isinstance(settings, AwsSettings)
     assert settings.lifecycle.expiry is not None
+    assert settings.keeper is not None
+    assert settings.keeper.max_usd is not None
     assert not settings.lifecycle.protect
     assert settings.storage.lustre.deployment_type == "SCRATCH_2"
     assert {pool.capacity for pool in settings.pools if pool.role != "system"} == {"spot"}

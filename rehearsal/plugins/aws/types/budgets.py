@@ -1,6 +1,7 @@
 """Cost budgets. Source: terraform-provider-aws internal/service/budgets/budget.go."""
 
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from rehearsal.plugins.aws.object import Object
@@ -9,6 +10,14 @@ from rehearsal.plugins.aws.tagging import calls
 
 ARN = "arn:{partition}:budgets::{accountId}:budget/{name}"
 KINDS = (("subscriberEmailAddresses", "EMAIL"), ("subscriberSnsTopicArns", "SNS"))
+PERIOD = (("timePeriodStart", "Start"), ("timePeriodEnd", "End"))
+MOMENT = "%Y-%m-%d_%H:%M"
+"""tfTimePeriodTimestampLayout's, UTC."""
+
+
+def _period(inputs: Mapping[str, Any]) -> dict[str, datetime]:
+    given = {member: inputs[name] for name, member in PERIOD if inputs.get(name)}
+    return {member: datetime.strptime(text, MOMENT).replace(tzinfo=UTC) for member, text in given.items()}
 
 
 def _prepare(inputs: dict[str, Any]) -> dict[str, Any]:
@@ -19,6 +28,7 @@ def _prepare(inputs: dict[str, Any]) -> dict[str, Any]:
         "timeUnit": inputs.get("timeUnit"),
         "budgetLimit": limit if None not in limit.values() else None,
         "costFilters": {each["name"]: each["values"] for each in inputs.get("costFilters") or ()} or None,
+        "timePeriod": _period(inputs) or None,
     }
     account = {"accountId": inputs["accountId"]} if "accountId" in inputs else {}
     return {**account, "budget": {key: value for key, value in budget.items() if value is not None}}
@@ -33,6 +43,7 @@ def _request(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "TimeUnit": inputs["timeUnit"],
         "BudgetLimit": limit,
         **({"CostFilters": filters} if filters else {}),
+        **({"TimePeriod": period} if (period := _period(inputs)) else {}),
     }
 
 
@@ -46,7 +57,9 @@ def _notice(each: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _after(obj: Object, change: Change) -> None:
-    if not change.first and change.touches("limitAmount", "limitUnit", "budgetType", "timeUnit", "costFilters"):
+    if not change.first and change.touches(
+        "limitAmount", "limitUnit", "budgetType", "timeUnit", "costFilters", *dict(PERIOD)
+    ):
         obj.call("update_budget", AccountId=obj.inputs["accountId"], NewBudget=_request(obj.inputs))
     if not change.touches("notifications"):
         return
@@ -88,6 +101,7 @@ def _look(obj: Object, found: Mapping[str, Any]) -> Mapping[str, Any]:
         "limitAmount": limit.get("Amount"),
         "limitUnit": limit.get("Unit"),
         "costFilters": [{"name": key, "values": values} for key, values in (found.get("CostFilters") or {}).items()],
+        **{name: f"{each:{MOMENT}}" for name, member in PERIOD if (each := found["TimePeriod"].get(member))},
         "notifications": list(_notices(obj, {"AccountId": account, "BudgetName": name})),
     }
 
@@ -102,7 +116,9 @@ ROWS: dict[str, Row] = {
         autoname=Autoname(limit=100),
         prepare=_prepare,
         apart=("notifications",),
-        later=words("limitAmount limitUnit budgetType timeUnit costFilters notifications"),
+        later=words(
+            "limitAmount limitUnit budgetType timeUnit costFilters timePeriodStart timePeriodEnd notifications"
+        ),
         force_new=words("accountId name namePrefix"),
         computed=words("accountId name costFilters costTypes timePeriodStart timePeriodEnd"),
         sets=words("notifications costFilters"),

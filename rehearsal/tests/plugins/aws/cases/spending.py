@@ -89,6 +89,27 @@ CASES = (
         ("name",),
     ),
     Case(
+        w.BUDGET,
+        lambda _: {
+            "name": w.name("budget"),
+            "accountId": ACCOUNT,
+            "budgetType": "COST",
+            "timeUnit": "CUSTOM",
+            "timePeriodStart": "2026-11-28_05:00",
+            "limitAmount": "100.0",
+            "limitUnit": "USD",
+            "costFilters": [{"name": "TagKeyValue", "values": ["user:gpucluster:stack$lab"]}],
+            "notifications": [notice(50, "ml@example.com"), notice(80, "ml@example.com")],
+        },
+        {
+            "timePeriodStart": "2026-11-29_00:00",
+            "notifications": [notice(80, "ml@example.com"), notice(100, "ml@example.com")],
+        },
+        {"timePeriodStart": "update", "notifications[0].threshold": "update", "notifications[1].threshold": "update"},
+        {"name": "another"},
+        ("name",),
+    ),
+    Case(
         w.MONITOR,
         lambda _: {"name": "one", "monitorType": "CUSTOM", "monitorSpecification": monitor_of("lab")},
         {"name": "two"},
