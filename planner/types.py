@@ -143,7 +143,8 @@ class AwsPlan(Plan):
     """The plan of a stack on AWS. The stack's bucket keeps checkpoints for `checkpoint_days`; `sources` are the buckets
     that weights and datasets come from, by name. Where nobody is told of what it costs, there is no `spending`;
     where it does not end or sleep by itself, no `keeper`; where people have no files of their own, no `home`.
-    `block` are further classes of volumes, and what becomes of snapshots. `cache` are the rules by which ECR fetches images.
+    `block` are further classes of volumes, and what becomes of snapshots. `cache` are the rules by which ECR fetches
+    images.
     """
 
     deployment: AwsDeployment

@@ -1,6 +1,6 @@
 """Storage classes of encrypted EBS volumes, made in the zone of the pod that wants one: the default one and others.
 
-Source of the parameters: aws-ebs-csi-driver, docs/parameters.md (type, iops, throughput, encrypted) and docs/tagging.md.
+Source of the parameters: aws-ebs-csi-driver, docs/parameters.md and docs/tagging.md.
 `blockExpress` is left out: a driver from pull request 2564 on ignores it, and asks EC2 for the most IOPS of a type.
 """
 
