@@ -290,6 +290,7 @@ ADDONS: dict[str, str | None] = {
     "aws-ebs-csi-driver": None,
     "aws-efs-csi-driver": None,
     "eks-node-monitoring-agent": None,
+    "snapshot-controller": None,
 }
 """EKS add-ons. None takes EKS's default for the cluster's version: the guide publishes no exact version for 1.36 yet.
 `aws eks describe-addon-versions --kubernetes-version 1.36` lists what to put here."""

@@ -92,6 +92,7 @@ def aws_draft(settings: AwsSettings, shipped: Catalogue, now: datetime) -> AwsDr
         nat_zones=nat_zones,
         file_system=file_system(settings),
         home=plan_home(settings),
+        block=settings.storage.block,
         checkpoint_days=settings.storage.object_store.checkpoint_days,
         cold_checkpoints=cold(settings),
         sources=plan_sources(settings),

@@ -27,6 +27,7 @@ from planner.vpc import VpcPlan
 from planner.workload_types import RunPlan, ServicePlan, TritonPlan
 from settings.aws import SpendingAlerts
 from settings.aws_storage import SourceBucket
+from settings.block_storage import BlockStorage
 from settings.experiments import TrialDatabase
 from settings.pipelines import Pipelines
 from settings.queues import Queue
@@ -142,7 +143,8 @@ class AwsPlan(Plan):
     """The plan of a stack on AWS. The stack's bucket keeps checkpoints for `checkpoint_days`; `sources` are the buckets
     that weights and datasets come from, by name. Where nobody is told of what it costs, there is no `spending`;
     where it does not end or sleep by itself, no `keeper`; where people have no files of their own, no `home`.
-    `cache` are the rules by which ECR fetches images.
+    `block` are further classes of volumes, and what becomes of snapshots. `cache` are the rules by which ECR fetches
+    images.
     """
 
     deployment: AwsDeployment
@@ -150,6 +152,7 @@ class AwsPlan(Plan):
     endpoint: ApiEndpoint
     file_system: FsxPlan
     home: HomePlan | None
+    block: BlockStorage
     checkpoint_days: int
     cold_checkpoints: ColdPlan | None
     totals: AwsTotals

@@ -1,4 +1,4 @@
-"""What a stack file says about storage on AWS: the file system, the object store, buckets that are read."""
+"""What a stack file says about storage on AWS: the file system, the object store, buckets that are read, volumes."""
 
 from typing import Annotated, Literal, Self
 
@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from settings.associations import MOST, Association, apart
 from settings.aws_names import AccountId, KeyArn
+from settings.block_storage import BlockStorage
 from settings.home import Home
 from settings.s3 import BucketName
 from settings.sections import Path, Section, SectionError
@@ -94,3 +95,6 @@ class AwsStorage(Section):
     object_store: ObjectStore = Field(default_factory=ObjectStore)
     sources: Annotated[tuple[SourceBucket, ...], Field(description="buckets of weights and datasets, each once")] = ()
     home: Annotated[Home | None, Field(description="None = no home directories")] = None
+    block: Annotated[BlockStorage, Field(description="classes of EBS volumes beside gp3, and snapshots")] = Field(
+        default_factory=BlockStorage
+    )

@@ -3,8 +3,15 @@
 import pulumi
 
 from catalogue.versions import ADDONS, AWS_CLI_IMAGE, EFA_DEVICE_PLUGIN
-from components.aws.addons import HOME_ADDONS, SERVICE_ADDONS, Addons, AddonsArgs, AddonSpec, node_addons
-from components.aws.block import BlockStorage, BlockStorageArgs
+from components.aws.addons import (
+    HOME_ADDONS,
+    SERVICE_ADDONS,
+    SNAPSHOT_ADDONS,
+    Addons,
+    AddonsArgs,
+    AddonSpec,
+    node_addons,
+)
 from components.aws.cluster import Cluster, ClusterArgs
 from components.aws.devices import BOTTLEROCKET_VALUES, GPU_OPERATOR_VALUES, efa_plugin_values
 from components.layers import Fabric, HardwarePool, KubePlatform, Storage
@@ -12,6 +19,7 @@ from components.platform.taints import tolerations_of_all_pools
 from planner.faces.outputs import aws_numbers
 from planner.stack import AwsDeployment
 from planner.types import AwsPlan
+from stacks.aws_block import block_storage
 from stacks.aws_cache import image_cache
 from stacks.aws_front import CertificateManager
 from stacks.aws_ground import Ground, ask_account, cluster_name, ground, key
@@ -30,7 +38,7 @@ from stacks.aws_vault import SecretsManager
 from stacks.aws_watching import watching
 from stacks.aws_zones import HostedZones
 from stacks.platform import DeviceChart, Devices, KubeCluster, Platform
-from stacks.providers import aws_provider, bounded, kubernetes_provider, lasting_tags
+from stacks.providers import aws_provider, bounded, kubernetes_provider
 from stacks.standing import keep, standing
 
 LOG_DAYS = 30
@@ -82,11 +90,9 @@ def deploy_aws(plan: AwsPlan) -> Platform:
     wanted = SERVICE_ADDONS + (HOME_ADDONS if plan.home else ())
     services = _addons("service-addons", wanted, cluster, base, kube, after=system.nodes)
     scaled = scaled_pools(plan, base, cluster, kubernetes, hardware, cached, after=services.installed["coredns"])
-    block = BlockStorage(
-        "block-storage",
-        BlockStorageArgs(driver=services.installed["aws-ebs-csi-driver"], tags=lasting_tags(plan.ownership)),
-        pulumi.ResourceOptions(parent=kube, providers=[kubernetes]),
-    )
+    driver = services.installed["aws-ebs-csi-driver"]
+    snapshots = _snapshots(plan, cluster, base, kube, after=driver)
+    block = block_storage(plan, driver, snapshots, pulumi.ResourceOptions(parent=kube, providers=[kubernetes]))
 
     storage = pulumi.ResourceOptions(
         parent=Storage("storage", pulumi.ResourceOptions(providers=[provider, kubernetes]))
@@ -109,7 +115,7 @@ def deploy_aws(plan: AwsPlan) -> Platform:
         pools=gpu_pools(plan, {**pools, **scaled}),
         devices=_devices(plan, base),
         block=block.storage_class,
-        remover=services.installed["aws-ebs-csi-driver"],
+        remover=snapshots or driver,
         shared=LustreSource(
             file_system=file_system,
             plan=plan.file_system,
@@ -219,6 +225,18 @@ def _addons(
         cluster_name=cluster.name, partition=base.account.partition, addons=specs, versions=ADDONS, after=after
     )
     return Addons(name, args, pulumi.ResourceOptions(parent=kube))
+
+
+def _snapshots(
+    plan: AwsPlan, cluster: Cluster, base: Ground, kube: KubePlatform, after: pulumi.Resource
+) -> pulumi.Resource | None:
+    """The controller of snapshots, where they are wanted. It comes after the driver and goes before it: a namespace
+    with a snapshot ends when both have let go of that.
+    """
+    if plan.block.snapshots is None:
+        return None
+    (controller,) = _addons("snapshot-addons", SNAPSHOT_ADDONS, cluster, base, kube, after).installed.values()
+    return controller
 
 
 def _storage_place(base: Ground, cluster: Cluster) -> StoragePlace:

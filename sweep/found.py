@@ -11,6 +11,8 @@ from sweep import controllers
 from sweep.things import STACK, Account, Found, Owner, owner_of, pairs
 
 GIB = 2**30
+RETAIN = "gpucluster:retain"
+"""A tag of volumes that stay when their claim goes."""
 ALIVE = ("pending", "running", "stopping", "stopped")
 _ENDED = ("deleted", "failed", "rejected", "expired")
 
@@ -90,13 +92,21 @@ def _held(account: Account) -> Iterator[Found]:
 
 
 def _volumes(account: Account) -> Iterator[Found]:
-    """A root volume goes with its instance. One that a claim made holds data of the stack's, which ends with it."""
+    """A root volume goes with its instance. One that a claim made holds data of the stack's, which ends with it, unless
+    its storage class retains it.
+    """
     for page in account.pages("ec2", "describe_volumes", Filters=[_tagged()]):
         for each in page["Volumes"]:
-            if owner := owner_of(pairs(each.get("Tags", []))):
-                gib = each["Size"]
+            tags = pairs(each.get("Tags", []))
+            if owner := owner_of(tags):
                 yield Found(
-                    kind="volume", id=each["VolumeId"], owner=owner, state=each["State"], price="gp3-gib", size=gib
+                    kind="volume",
+                    id=each["VolumeId"],
+                    owner=owner,
+                    state=each["State"],
+                    price="gp3-gib",
+                    size=each["Size"],
+                    stays="its storage class retains it" if RETAIN in tags else "",
                 )
 
 

@@ -84,6 +84,10 @@ to the static volumes here, and its daemon mounts by DNS name (aws-fsx-csi-drive
 HOME_ADDONS = (AddonSpec(name="aws-efs-csi-driver"),)
 """The driver of people's own files; it has no rights either, as none of its volumes is made or deleted by it."""
 
+SNAPSHOT_ADDONS = (AddonSpec(name="snapshot-controller"),)
+"""Snapshots of volumes: their kinds and their controller, which calls nothing in AWS (EKS user guide, "CSI snapshot
+controller"). What asks EBS for them is a container of the EBS driver's add-on."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class AddonsArgs:

@@ -68,19 +68,26 @@ class SnapshotController(Component):
 
 
 class SnapshotClass(pulumi.CustomResource):
-    """A VolumeSnapshotClass: snapshots of a `driver`'s volumes, which go when their objects do. Its fields stand beside
-    the metadata, where `k8s.apiextensions.CustomResource` has only a spec.
+    """A VolumeSnapshotClass: snapshots of a `driver`'s volumes, which go when their objects do, or are retained. Its
+    fields stand beside the metadata, where `k8s.apiextensions.CustomResource` has only a spec.
     """
 
     def __init__(
-        self, name: str, called: str, driver: str, parameters: Mapping[str, str], opts: pulumi.ResourceOptions
+        self,
+        name: str,
+        called: str,
+        driver: str,
+        parameters: Mapping[str, str],
+        opts: pulumi.ResourceOptions,
+        *,
+        retained: bool = False,
     ) -> None:
         props = {
             "apiVersion": API,
             "kind": "VolumeSnapshotClass",
             "metadata": {"name": called},
             "driver": driver,
-            "deletionPolicy": "Delete",
+            "deletionPolicy": "Retain" if retained else "Delete",
             "parameters": dict(parameters),
         }
         super().__init__(f"kubernetes:{API}:VolumeSnapshotClass", name, props, opts)

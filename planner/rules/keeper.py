@@ -1,12 +1,13 @@
 """The end of a stack that ends by itself."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, time, timedelta
 
 from planner.blocks import block_times
 from planner.draft import AwsDraft, aws_rule, aws_warning
 from planner.findings import Observation
 from planner.keeper import end_of, ends_by_itself, is_lab
+from settings.block_storage import BlockStorage
 
 
 @aws_rule(
@@ -52,7 +53,7 @@ def keeper_over(draft: AwsDraft) -> Iterable[Observation]:
 
 @aws_rule(
     "Z15",
-    formula="an end excludes protect, persistent file systems and people's own files",
+    formula="an end excludes protect, persistent file systems, people's own files and retained volumes",
     source="Definition of the stack file; FSx for Lustre guide, deployment options",
 )
 def keeper_protected(draft: AwsDraft) -> Iterable[Observation]:
@@ -79,6 +80,20 @@ def keeper_protected(draft: AwsDraft) -> Iterable[Observation]:
             sentence="people's own files are meant to last, and the stack ends by itself",
             remedy="remove storage.home, keep what lasts in a stack of its own, or remove the keeper",
         )
+    yield from _retained(settings.storage.block)
+
+
+def _retained(block: BlockStorage) -> Iterator[Observation]:
+    """What stays in EBS, and is paid for, when the stack has ended."""
+    kept = {f"classes[{index}].reclaim": each.reclaim for index, each in enumerate(block.classes)}
+    for key, reclaim in {**kept, "snapshots": block.snapshots}.items():
+        if reclaim == "retain":
+            what = "snapshots" if key == "snapshots" else "volumes"
+            yield Observation(
+                path=f"storage.block.{key}",
+                sentence=f"retained {what} are paid for until somebody deletes them, and the stack ends by itself",
+                remedy="take delete, keep what lasts in a stack of its own, or remove the keeper",
+            )
 
 
 @aws_rule("Z15", formula="end <= end of the capacity block - 30 min", source="EC2 user guide, Capacity Blocks for ML")

@@ -11,6 +11,7 @@ import yaml
 
 from rehearsal.devices import host_engine
 from rehearsal.eks import addonshapes as shapes
+from rehearsal.eks import addonsnapshots
 from rehearsal.eks.addonshapes import NAMESPACE, Object
 
 EVERYWHERE: list[Object] = [{"operator": "Exists"}]
@@ -217,4 +218,5 @@ _ADDONS: dict[str, Callable[[str, Mapping[str, Any]], list[Object]]] = {
     "aws-ebs-csi-driver": _ebs,
     "aws-efs-csi-driver": _efs,
     "eks-node-monitoring-agent": _monitoring_agent,
+    "snapshot-controller": addonsnapshots.objects,
 }

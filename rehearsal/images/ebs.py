@@ -90,6 +90,7 @@ class Controller(Provisioning):
         world, meta, parameters = self._launch.world, claim["metadata"], kind.get("parameters") or {}
         encrypted = parameters.get("encrypted") == "true"
         key = {"KmsKeyId": parameters["kmsKeyId"]} if encrypted and parameters.get("kmsKeyId") else {}
+        numbers = {name: int(parameters[name.lower()]) for name in ("Iops", "Throughput") if name.lower() in parameters}
         tags = {
             "ebs.csi.aws.com/cluster": "true",
             "CSIVolumeName": f"pvc-{meta['uid']}",
@@ -108,6 +109,7 @@ class Controller(Provisioning):
                 {"ResourceType": "volume", "Tags": [{"Key": name, "Value": value} for name, value in tags.items()]}
             ],
             **key,
+            **numbers,
         )
 
     def _unmake(self, volume: Mapping[str, Any]) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pulumi
 
 from components.aws.addons import SERVICE_ADDONS, Addons, AddonsArgs, AddonSpec, node_addons
+from components.aws.block import BlockStorage, BlockStorageArgs, SnapshotsSpec, VolumeClassSpec
 from components.aws.bucket import Bucket, BucketArgs
 from components.aws.capacity import CapacityBlock, HeldCapacity
 from components.aws.cluster import Cluster
@@ -279,6 +280,19 @@ VARIANTS: Mapping[str, Make] = {
                 *network_args().subnets,
                 SubnetSpec(name="pods", role="pods", zone_id="use2-az1", cidr="100.64.128.0/17"),
             ],
+        ),
+    ),
+    "block-of-classes": of(
+        BlockStorage,
+        lambda: BlockStorageArgs(
+            driver=done("driver"),
+            tags={"stack": "lab", "owner": "ml"},
+            classes=[
+                VolumeClassSpec(name="fast", type="gp3", iops=16_000, throughput_mib=1_000),
+                VolumeClassSpec(name="databases", type="io2", iops=64_000, retained=True),
+                VolumeClassSpec(name="logs", type="st1"),
+            ],
+            snapshots=SnapshotsSpec(controller=done("controller"), retained=True),
         ),
     ),
     "addons-apart": of(

@@ -130,6 +130,12 @@ def _word(graph: Recorded, service: str, name: str) -> float:
     return float(value)
 
 
+def _of_class(graph: Recorded, index: str, parameter: str) -> int:
+    """Of a class of volumes beside the default one."""
+    further = [each for each in graph.of_type("StorageClass") if each.name != "block-storage-gp3"]
+    return int(further[int(index)].inputs["parameters"][parameter])
+
+
 def _follow_up(graph: Recorded, run: str, index: str) -> dict[str, Any]:
     """The manifest that is made a job for each checkpoint."""
     scripts = [each for each in graph.of_type("ConfigMap") if each.name.startswith(f"follow-up-{run}-")]
@@ -371,6 +377,8 @@ def _own_monitors(graph: Recorded) -> list[Any]:
 REGISTERED: Mapping[str, Callable[..., Any]] = {
     "checkpointDays": at("object-store-lifecycle", "rules", _expiry),
     "coldCheckpoints.days": at("object-store-lifecycle", "rules", _cold),
+    "block.classes.*.iops": lambda graph, index: _of_class(graph, index, "iops"),
+    "block.classes.*.throughputMbps": lambda graph, index: _of_class(graph, index, "throughput"),
     "home.backedUp": lambda graph: bool(graph.of_type("BackupPolicy")),
     "home.coldDays": at("home-file-system", "lifecyclePolicies.0.transitionToIa", lambda text: int(text.split("_")[1])),
     "datasets.*.copySeconds": lambda graph, name: iter(

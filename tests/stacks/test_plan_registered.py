@@ -45,6 +45,7 @@ def _everything() -> dict[str, Any]:
             "efa": True,
         },
         "home": {"expectedGib": 654, "coldAfterDays": 180},
+        "block": {"classes": [{"name": "fast", "type": "gp3", "iops": 15_500, "throughputMbps": 777}]},
         "objectStore": {"checkpointDays": 117, "coldAfterDays": 19, "coldClass": "GLACIER_IR"},
         "sources": [{"bucket": "acme-model-weights"}, {"bucket": "acme-datasets"}],
     }

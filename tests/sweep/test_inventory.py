@@ -186,6 +186,15 @@ def test_the_command_asks_with_the_price_and_tells_what_became_of_it(
     assert main(WHERE, today=TODAY) == 0, "what stays is nothing to remove"
 
 
+def test_a_volume_that_its_class_retains_is_told_of_and_stays(there: Inventory) -> None:
+    kept = ec2("VolumeId", "vol-kept", "available", {**LAB, "gpucluster:retain": "true"}, Size=5)
+    there.things = Inventory().things | {"ec2 describe_volumes": [kept]}
+    (volume,) = (each for each in look(there) if each.kind == "volume")
+    assert volume.stays == "its storage class retains it"
+    assert main([*WHERE, "--remove", "lab", "--confirm", "lab"], today=TODAY) == 0
+    assert there.done == []
+
+
 def test_the_command_says_what_is_still_going_and_what_was_refused(
     there: Inventory, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

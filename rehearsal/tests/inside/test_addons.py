@@ -65,6 +65,17 @@ def test_configuration_values_are_json_or_yaml() -> None:
         addonobjects.configuration('{"a": ')
 
 
+def test_the_controller_of_snapshots_brings_their_kinds() -> None:
+    made = addonobjects.objects("snapshot-controller", "v1", {})
+    kinds = {each["spec"]["names"]["plural"]: each["spec"] for each in made if "names" in each.get("spec", {})}
+    assert {name: each["scope"] for name, each in kinds.items()} == {
+        "volumesnapshots": "Namespaced",
+        "volumesnapshotcontents": "Cluster",
+        "volumesnapshotclasses": "Cluster",
+    }
+    assert [each["kind"] for each in made][-2:] == ["ServiceAccount", "Deployment"]
+
+
 def test_an_unknown_addon_makes_nothing() -> None:
     assert addonobjects.objects("metrics-server", "v1", {}) == []
 

@@ -82,6 +82,15 @@ def test_a_claim_whose_pod_has_a_node_gets_a_volume_of_its_zone(site: Any) -> No
     assert term["matchExpressions"][0]["values"] == ["us-east-2a"]
 
 
+def test_a_class_says_how_fast_its_volumes_are(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Source: aws-ebs-csi-driver, docs/parameters.md (iops, throughput)."""
+    monkeypatch.setitem(CLASS, "parameters", {"type": "gp3", "iops": "16000", "throughput": "1000"})
+    site.claims.append(claim())
+    site.look()
+    (asked,) = site.world.aws.ec2.made
+    assert (asked["Iops"], asked["Throughput"]) == (16_000, 1_000)
+
+
 @pytest.mark.parametrize(
     "spoiled",
     [
