@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -82,7 +83,7 @@ def own_images(case: Case, account: Account) -> Iterable[Result]:
             yield Result(check=OWN, status=Status.FAIL, subject=pool.name, sentence=sentence, remedy=remedy)
             continue
         from_it = f", from {pool.ami}" if held != pool.ami else ""
-        named = pool.model_copy(update={"ami": held})
+        named = replace(pool, ami=held)
         yield judged(OWN, pool.name, f"{held} is {found[0].get('Name')}{from_it}", list(_unfit(named, found[0])))
 
 

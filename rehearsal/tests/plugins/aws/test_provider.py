@@ -97,7 +97,7 @@ def test_clusters_and_log_groups_are_listed_by_name_lf09(aws: Driver, cloud: Clo
 
 
 def test_a_version_of_a_parameter_is_what_it_was(aws: Driver, cloud: Cloud) -> None:
-    """Source: Systems Manager user guide, "Working with parameter versions in Parameter Store": there is no fallback."""
+    """There is no fallback (Systems Manager user guide, "Working with parameter versions in Parameter Store")."""
     token, ssm = "aws:ssm/getParameter:getParameter", cloud.client("ssm")
     for value in ("ami-1", "ami-2"):
         ssm.put_parameter(Name="/images/node", Value=value, Type="String", Overwrite=True)
