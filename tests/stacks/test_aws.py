@@ -14,6 +14,7 @@ from planner.interfaces import addressed_pods, layout
 from planner.nodes import hugepages_mib
 from policy import RULES
 from policy.rule import violations
+from stacks.aws_own_image import image_in
 from stacks.aws_pools import ami_type
 from tests.graph.harness import Recorded
 from tests.graph.outputs import ACCOUNT, INVOKES
@@ -293,12 +294,14 @@ def test_the_image_of_a_pool_is_what_a_version_of_a_parameter_holds(monkeypatch:
     assert made[0] == made[1]
 
 
-@pytest.mark.parametrize("held", [None, "ami-1,ami-2"])
-def test_a_parameter_that_holds_no_image_ends_the_program(held: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Such as a SecureString, whose value is not among what is no secret."""
-    monkeypatch.setitem(INVOKES, GET_PARAMETER, {"insecureValue": held})
-    with pytest.raises(pulumi.RunError, match=r"training: ami: /images/gpu-node:3 holds no id of an AMI; name a"):
-        of_image("/images/gpu-node:3")
+@pytest.mark.parametrize("held", [None, "", "ami-1", "ami-0123456789abcdef0,ami-0fedcba9876543210", "latest"])
+def test_a_parameter_that_holds_no_image_is_refused_by_its_name(held: str | None) -> None:
+    """Such as a SecureString, whose value is not told, or a StringList."""
+    with pytest.raises(
+        pulumi.RunError, match=r"pools, training: ami: /images/gpu-node:3 holds no id of an AMI; name a"
+    ):
+        image_in(held, "training", "/images/gpu-node:3")
+    assert image_in("ami-0123456789abcdef0", "training", "/images/gpu-node:3") == "ami-0123456789abcdef0"
 
 
 def test_what_a_person_wants_is_in_the_outputs() -> None:
