@@ -64,7 +64,7 @@ def main(arguments: list[str]) -> int:
         address=options.address,
         registries=options.registries,
     )
-    results = examine(case, Account(settings.platform))
+    results = examine(case, Account(settings.platform, parameters=case.parameters))
     print(json.dumps(as_json(case, results), indent=2) if options.format == "json" else as_table(case, results))
     return exit_code(results)
 

@@ -1,7 +1,7 @@
 """Asking the account: reading calls only, every page, each question once; and why one was not answered."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -63,10 +63,12 @@ class ForbiddenError(Exception):
 
 
 class Account:
-    """The account and region of a platform, with its profile and role. An assumed role is narrowed to reading."""
+    """The account and region of a platform, with its profile and role. An assumed role is narrowed to reading, of SSM
+    parameters EKS' own and those called `parameters`.
+    """
 
-    def __init__(self, platform: Aws, *, attempts: int = 3) -> None:
-        self._platform = platform
+    def __init__(self, platform: Aws, *, parameters: Sequence[str] = (), attempts: int = 3) -> None:
+        self._platform, self._parameters = platform, parameters
         self._config = Config(
             region_name=platform.region,
             connect_timeout=_CONNECT_SECONDS,
@@ -135,7 +137,7 @@ class Account:
         if self._platform.role_arn is None:
             return own
         sts = own.client("sts", config=self._config)
-        policy = json.dumps(document(), separators=(",", ":"))
+        policy = json.dumps(document(self._parameters), separators=(",", ":"))
         lent = sts.assume_role(RoleArn=self._platform.role_arn, RoleSessionName="gpucluster-doctor", Policy=policy)
         return boto3.Session(
             aws_access_key_id=lent["Credentials"]["AccessKeyId"],

@@ -29,6 +29,12 @@ class Case:
         return self.settings.platform.region
 
     @property
+    def parameters(self) -> list[str]:
+        """SSM parameters that name images of pools, without their versions, in order."""
+        named = {pool.ami.partition(":")[0] for pool in self.plan.pools.values() if pool.ami and pool.ami[0] == "/"}
+        return sorted(named)
+
+    @property
     def tags(self) -> dict[str, str]:
         """The tags that everything of the stack carries."""
         return {"gpucluster:project": self.project, "gpucluster:stack": self.stack}

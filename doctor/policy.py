@@ -4,6 +4,7 @@
 """
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,14 +63,17 @@ def action(service: str, operation: str) -> str:
     return _NAMES.get(name, name)
 
 
-def document() -> dict[str, Any]:
-    """The policy: one statement per resource."""
+def document(parameters: Sequence[str] = ()) -> dict[str, Any]:
+    """The policy: one statement per resource, and one for `parameters`, the SSM parameters that a stack file names."""
     by_resource: dict[str, list[str]] = {}
     for action, resource in sorted(ACTIONS.items()):
         by_resource.setdefault(resource, []).append(action)
     statements = [
         {"Effect": "Allow", "Action": actions, "Resource": resource} for resource, actions in by_resource.items()
     ]
+    if parameters:
+        named = [f"arn:*:ssm:*:*:parameter{each}" for each in parameters]
+        statements.append({"Effect": "Allow", "Action": ["ssm:GetParameters"], "Resource": named})
     return {"Version": "2012-10-17", "Statement": statements}
 
 

@@ -1,16 +1,19 @@
 """Kubernetes' minor, and the node images of the recorded release."""
 
+import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 from catalogue.prices import SERVICES
 from catalogue.types import Architecture
 from catalogue.versions import KUBERNETES, STANDARD_SUPPORT_ENDS
-from doctor.account import Account
+from doctor.account import Account, UnansweredError
 from doctor.case import Case
 from doctor.results import Result, Status, judged
 from planner.pool_types import AwsPoolPlan
+from settings.aws_names import AMI_ID
 
 _SOON = timedelta(days=60)
 OWN = "own-image"
@@ -69,13 +72,34 @@ def own_images(case: Case, account: Account) -> Iterable[Result]:
     for pool in case.plan.pools.values():
         if pool.ami is None:
             continue
-        found = account.every("ec2", "DescribeImages", "Images", Filters=[{"Name": "image-id", "Values": [pool.ami]}])
+        held = _held(account, pool.name, pool.ami) if pool.ami.startswith("/") else pool.ami
+        if isinstance(held, Result):
+            yield held
+            continue
+        found = account.every("ec2", "DescribeImages", "Images", Filters=[{"Name": "image-id", "Values": [held]}])
         if not found:
-            sentence = f"{case.region} shows this account no image {pool.ami}"
+            sentence = f"{case.region} shows this account no image {held}"
             remedy = "copy it to the region, or let the account that owns it share it (aws ec2 copy-image)"
             yield Result(check=OWN, status=Status.FAIL, subject=pool.name, sentence=sentence, remedy=remedy)
             continue
-        yield judged(OWN, pool.name, f"{pool.ami} is {found[0].get('Name')}", list(_unfit(pool, found[0])))
+        from_it = f", from {pool.ami}" if held != pool.ami else ""
+        named = replace(pool, ami=held)
+        yield judged(OWN, pool.name, f"{held} is {found[0].get('Name')}{from_it}", list(_unfit(named, found[0])))
+
+
+def _held(account: Account, pool: str, parameter: str) -> str | Result:
+    """The id that this version of a parameter holds, or what is wrong with it."""
+    try:
+        told = account.get("ssm", "GetParameters", Names=[parameter])["Parameters"]
+    except UnansweredError as error:
+        remedy = f"grant ssm:GetParameters on arn:aws:ssm:*:*:parameter{parameter.partition(':')[0]}, or ask again"
+        return Result(check=OWN, status=Status.UNKNOWN, subject=pool, sentence=error.sentence, remedy=remedy)
+    value = str(told[0]["Value"]) if told else ""
+    if re.fullmatch(AMI_ID, value):
+        return value
+    sentence = f"{parameter} holds no id of an AMI" if told else f"there is no {parameter} in the region"
+    remedy = f"name a version that aws ssm get-parameter-history --name {parameter.partition(':')[0]} lists"
+    return Result(check=OWN, status=Status.FAIL, subject=pool, sentence=sentence, remedy=remedy)
 
 
 def _unfit(pool: AwsPoolPlan, image: Mapping[str, Any]) -> Iterable[tuple[Status, str, str]]:

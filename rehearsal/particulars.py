@@ -100,6 +100,8 @@ class Content:
     """Issued certificates of ACM: the names that they are for, by ARN."""
     images: Mapping[str, str] = field(default_factory=dict)
     """AMIs of the account's own: names by id, such as EKS gives those that they were built from."""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    """Versions of parameters of Systems Manager (NAME:VERSION) that somebody made before the stack: their values."""
 
 
 @dataclass(frozen=True)

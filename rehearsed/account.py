@@ -73,6 +73,7 @@ def content(text: str) -> Content:
         zones=hostnames.zones(text),
         certificates=hostnames.certificates(text),
         images=images(text),
+        parameters=parameters(text),
         machines=racked,
         files={**machines.files(text), **stored(text)},
         login=machines.LOGIN if racked else "",
@@ -107,8 +108,18 @@ def images(text: str) -> dict[str, str]:
         if facts := INSTANCE_TYPES.get(str(pool.get("instanceType"))):
             architecture = "arm64" if "arm64" in facts["ProcessorInfo"]["SupportedArchitectures"] else "x86_64"
             variant = "nvidia" if facts.get("GpuInfo") else "standard"
-            built[str(pool["ami"])] = f"own-node-al2023-{architecture}-{variant}-v20260728"
+            built[_identity(str(pool["ami"]))] = f"own-node-al2023-{architecture}-{variant}-v20260728"
     return built
+
+
+def parameters(text: str) -> dict[str, str]:
+    """The ids of such AMIs by the versions of SSM parameters that pools name, NAME:VERSION."""
+    named = [str(each["ami"]) for each in _pools(preset.parsed(text)) if "ami" in each]
+    return {each: _identity(each) for each in named if each.startswith("/")}
+
+
+def _identity(ami: str) -> str:
+    return f"ami-{hashlib.sha256(ami.encode()).hexdigest()[:17]}" if ami.startswith("/") else ami
 
 
 def secrets(text: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from catalogue.echo import echo
+from catalogue.echo import bare, echo
 from catalogue.regions import REGIONS
 from settings.types import Matching
 from settings.zones import zone_prefix
@@ -76,4 +76,28 @@ ZoneId = Annotated[
 ReservationId = Annotated[
     str, Matching(r"cr-[0-9a-f]{8,17}", "the id of a capacity reservation such as cr-0123456789abcdef0")
 ]
-AmiId = Annotated[str, Matching(r"ami-[0-9a-f]{8,17}", "the id of an AMI such as ami-0123456789abcdef0")]
+AMI_ID = r"ami-[0-9a-f]{8,17}"
+_PARAMETER = r"(/[A-Za-z0-9_.-]+)+"
+"""Source: Systems Manager API reference, PutParameter (Name)."""
+
+
+def _fixed(value: str) -> str:
+    """What a parameter names changes, and where a label stands too; what one of its versions names does not."""
+    name = value.partition(":")[0]
+    if name.startswith("/") and not re.fullmatch(r"[^:]+:[1-9]\d*", value):
+        raise ValueError(
+            f"{echo(value)} has no version, so it can name another image at the next run; write {bare(name)}:VERSION"
+            f" (aws ssm get-parameter --name {bare(name)} --query Parameter.Version prints the newest)"
+        )
+    return value
+
+
+Ami = Annotated[
+    str,
+    AfterValidator(_fixed),
+    Matching(
+        rf"{AMI_ID}|{_PARAMETER}:[1-9]\d{{0,9}}",
+        "the id of an AMI such as ami-0123456789abcdef0, or a version of an SSM parameter such as /images/gpu-node:3",
+    ),
+]
+"""An image of the user's own, or the version of an SSM parameter that holds its id."""

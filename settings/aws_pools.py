@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 from pydantic.alias_generators import to_camel
 
-from settings.aws_names import AmiId, ReservationId, ZoneId
+from settings.aws_names import Ami, ReservationId, ZoneId
 from settings.capacity_reservation import CapacityReservation
 from settings.karpenter import Karpenter
 from settings.pools import Pool
@@ -82,8 +82,11 @@ class AwsPool(Pool):
         Literal["al2023", "bottlerocket"], Field(description="which of EKS' images the nodes boot")
     ] = "al2023"
     ami: Annotated[
-        AmiId | None,
-        Field(description="your own image, built from EKS' AL2023 one for such nodes; None = EKS' recorded release"),
+        Ami | None,
+        Field(
+            description="your own image, built from EKS' AL2023 one for such nodes: its id, or a version of an SSM "
+            "parameter that holds it (/name:3); None = EKS' recorded release"
+        ),
     ] = None
     root_volume_gib: Annotated[int, Field(ge=20, le=16384)] = 200
     repair: Annotated[

@@ -17,7 +17,6 @@ from components.aws.node_role import NodeRole, NodeRoleArgs
 from components.aws.node_scripts import MirrorLogin, SandboxSource
 from components.aws.nodes import NodePool, NodePoolArgs
 from components.aws.spot_pool import SpotPool, SpotPoolArgs
-from components.aws.user_data import OwnImage
 from components.layers import HardwarePool
 from planner.blocks import BlockShare
 from planner.nodes import EXCLUSIVE_SPARE_MILLICORES, hugepages_mib
@@ -25,6 +24,7 @@ from planner.pool_types import AwsPoolPlan
 from planner.replacement import MAX_UNAVAILABLE, RepairPlan
 from planner.types import AwsPlan
 from stacks.aws_ground import Ground
+from stacks.aws_own_image import own_image
 from stacks.gpu_pools import GpuPool, gpu_pool, node_labels, node_taints
 from stacks.providers import mandatory_tags
 
@@ -99,7 +99,7 @@ def node_pools(
             further_types=[each.type for each in pool.spot.types[1:]] if pool.spot else (),
             kept=share is not None and plan.keeper is not None and bool(plan.keeper.blocks),
             sandbox=SandboxSource(**pool.sandbox.model_dump()) if pool.sandbox else None,
-            own=_own_image(pool.ami, pool.max_pods, cluster) if pool.ami else None,
+            own=own_image(pool, pool.ami, cluster, hardware) if pool.ami else None,
             login=mirror_login(plan),
             exclusive_spare_millicores=EXCLUSIVE_SPARE_MILLICORES if pool.exclusive_cpus else 0,
             hugepages=hugepages_mib(pool.efa) // 2,
@@ -116,17 +116,6 @@ def node_pools(
         return NodePool(f"pool-{pool.name}", args(pool, *pool.shares), inside)
 
     return {name: made(pool) for name, pool in plan.pools.items() if pool.scaled is None}
-
-
-def _own_image(ami: str, max_pods: int, cluster: Cluster) -> OwnImage:
-    return OwnImage(
-        ami=ami,
-        cluster=cluster.name,
-        endpoint=cluster.endpoint,
-        authority=cluster.authority,
-        services=cluster.services,
-        max_pods=max_pods,
-    )
 
 
 def _held(plan: AwsPlan, pool: AwsPoolPlan, hardware: HardwarePool) -> HeldCapacity | None:

@@ -208,7 +208,6 @@ def _user_data(args: NodePoolArgs) -> pulumi.Input[str] | None:
     if args.own is None:
         return user_data(**further)
     group = {"eks.amazonaws.com/nodegroup": physical_name(args.pool, limit=63)}
-    group["eks.amazonaws.com/nodegroup-image"] = args.own.ami
     return own_user_data(args.own, {**args.labels, **group}, args.taints, **further)
 
 

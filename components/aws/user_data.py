@@ -16,6 +16,7 @@ from components.platform import node_cpus
 from components.platform.taints import Taint
 
 BOUNDARY = "gpucluster-node-config"
+_IMAGE = "eks.amazonaws.com/nodegroup-image"
 _RUNTIME = """\
 [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runsc]
 runtime_type = "io.containerd.runsc.v1"
@@ -37,10 +38,10 @@ def raid_config() -> dict[str, object]:
 class OwnImage:
     """An AMI of the user's own, and what its nodes join: EKS merges nothing into the user data of such a node.
 
-    `authority` is in base64. The kubelet takes `max_pods`.
+    `ami` is its id, `authority` is in base64. The kubelet takes `max_pods`.
     """
 
-    ami: str
+    ami: pulumi.Input[str]
     cluster: pulumi.Input[str]
     endpoint: pulumi.Input[str]
     authority: pulumi.Input[str]
@@ -88,12 +89,18 @@ def user_data(**further: Any) -> str | None:
 def own_user_data(
     own: OwnImage, labels: Mapping[str, str], taints: Sequence[Taint], **further: Any
 ) -> pulumi.Output[str]:
-    """The same for nodes of an image of the user's own, with how they join; `further` is as `message` takes it."""
+    """The same for nodes of an image of the user's own, with how they join and the label of their image; `further` is
+    as `message` takes it.
+    """
     known = {"cluster": own.cluster, "endpoint": own.endpoint, "authority": own.authority, "services": own.services}
-    kubelet = join_kubelet(own.max_pods, labels, taints)
-    return pulumi.Output.all(**known).apply(
-        lambda told: _encoded(_written([_config(join_config(kubelet=kubelet, **told)), *_parts(**further)]))
-    )
+
+    def written(told: Mapping[str, str]) -> str:
+        kubelet = join_kubelet(own.max_pods, {**labels, _IMAGE: told["ami"]}, taints)
+        where = {name: told[name] for name in known}
+        joining = _config(join_config(**where, kubelet=kubelet))
+        return _encoded(_written([joining, *_parts(**further)]))
+
+    return pulumi.Output.all(ami=own.ami, **known).apply(written)
 
 
 def bottlerocket_data(*, raid: bool, hugepages: int) -> str | None:

@@ -23,6 +23,7 @@ from rehearsal.cloud.functions import function_told
 from rehearsal.cloud.iam import set_people
 from rehearsal.cloud.inventory import inventory
 from rehearsal.cloud.kms import key_told
+from rehearsal.cloud.parameters import set_parameters
 from rehearsal.cloud.quotas import set_quota
 from rehearsal.cloud.route53 import set_zones
 from rehearsal.cloud.secrets import set_secrets
@@ -67,6 +68,7 @@ class Control:
             ("PUT", "zones"): (0, lambda _path, order: set_zones(order)),
             ("PUT", "certificates"): (1, lambda path, order: set_certificates(path[0], order)),
             ("PUT", "images"): (1, lambda path, order: set_images(path[0], order)),
+            ("PUT", "parameters"): (1, lambda path, order: set_parameters(path[0], order)),
             ("PUT", "people"): (0, lambda _path, order: set_people([str(each) for each in order["arns"]])),
             ("PUT", "buckets"): (2, lambda path, order: set_bucket(path[0], path[1], order)),
             ("GET", "keys"): (3, lambda path, _order: key_told(path[0], path[1], path[2])),

@@ -107,12 +107,16 @@ class Session:
             named = {arn: list(names) for arn, names in content.certificates.items()}
             self.control("PUT", f"certificates/{content.region}", named)
         self.control("PUT", f"images/{content.region}", dict(content.images))
+        if content.parameters:
+            self.control("PUT", f"parameters/{content.region}", dict(content.parameters))
         self.control("PUT", f"granted/{content.region}", content.instances)
         self.control("PUT", "caller", {"address": content.caller})
         if hosts:
             self._rack(content)
         if not self.baseline.exists():
             places.write_json(self.baseline, self.inventory())
+        if content.parameters:
+            self.keep({"ssm:parameter": [each.partition(":")[0] for each in content.parameters]})
         objects = [f"{count} objects in {prefix}" for prefix, count in made.items()]
         return objects + [each.words for each in content.reservations]
 

@@ -101,6 +101,14 @@ def test_the_policy_allows_reading_only() -> None:
     assert len(json.dumps(document(), separators=(",", ":"))) <= 2048
 
 
+def test_a_role_reads_the_parameters_of_the_stack_file_too() -> None:
+    """And the file's policy stays as it is."""
+    assert case({"pools.1.ami": "/images/node:2"}).parameters == ["/images/node"]
+    *rest, last = document(["/images/node"])["Statement"]
+    assert rest == document()["Statement"]
+    assert (last["Action"], last["Resource"]) == (["ssm:GetParameters"], ["arn:*:ssm:*:*:parameter/images/node"])
+
+
 def test_the_actions_are_named_as_iam_names_them() -> None:
     """The prefix of an action is the service's name in signatures, and the operations exist."""
     known = {

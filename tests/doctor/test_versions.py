@@ -11,7 +11,7 @@ from catalogue.versions import KUBERNETES
 from doctor import versions
 from doctor.results import Status
 from rehearsal.tests.cloud.conftest import Cloud
-from tests.doctor.conftest import REGION, Run, case
+from tests.doctor.conftest import REGION, Run, case, client
 
 
 def test_a_minor_in_standard_support(examined: Run) -> None:
@@ -144,6 +144,27 @@ def test_an_image_for_another_processor(examined: Run, cloud: Cloud) -> None:
     shown(cloud, "own-node-al2023-arm64-nvidia-v20260728")
     (told,) = examined("own-image", case({"pools.1.ami": AMI}))
     assert (told.status, f"{AMI} is for arm64" in told.sentence) == (Status.FAIL, True)
+
+
+def test_an_image_that_a_version_of_a_parameter_holds(examined: Run, cloud: Cloud) -> None:
+    shown(cloud, "own-node-al2023-x86_64-nvidia-v20260728")
+    cloud.call("PUT", f"parameters/{REGION}", {"/images/node:2": AMI, "/images/node:4": "none"})
+    (told,) = examined("own-image", case({"pools.1.ami": "/images/node:2"}))
+    assert told.status is Status.OK
+    assert told.sentence == f"{AMI} is own-node-al2023-x86_64-nvidia-v20260728, from /images/node:2"
+    for version, wrong in ((3, "there is no /images/node:3"), (4, "/images/node:4 holds no id of an AMI")):
+        (told,) = examined("own-image", case({"pools.1.ami": f"/images/node:{version}"}))
+        assert (told.status, wrong in told.sentence) == (Status.FAIL, True)
+        assert "get-parameter-history --name /images/node lists" in str(told.remedy)
+    client(cloud, "ssm").delete_parameter(Name="/images/node")
+
+
+def test_a_parameter_that_may_not_be_read_is_named_with_the_right_to_it(examined: Run, cloud: Cloud) -> None:
+    fault = {"action": "GetParameters", "code": "AccessDeniedException", "status": 400, "times": 1}
+    cloud.call("POST", "faults", fault)
+    (told,) = examined("own-image", case({"pools.1.ami": "/images/node:2"}))
+    assert told.status is Status.UNKNOWN
+    assert "grant ssm:GetParameters on arn:aws:ssm:*:*:parameter/images/node," in str(told.remedy)
 
 
 UNFIT = {

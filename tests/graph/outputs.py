@@ -175,6 +175,7 @@ INVOKES: dict[str, dict[str, Any]] = {
         "reverseDnsPrefix": "com.amazonaws",
     },
     "aws:eks/getClusters:getClusters": {"id": "us-east-2", "names": ["another"]},
+    "aws:ssm/getParameter:getParameter": {"insecureValue": "ami-0123456789abcdef0", "type": "String", "version": 3},
     "aws:cloudwatch/getLogGroups:getLogGroups": {"id": "us-east-2", "arns": [], "logGroupNames": []},
     "aws:iam/getSessionContext:getSessionContext": {
         "arn": CALLER,

@@ -47,6 +47,21 @@ config:
     assert sizes["b/model-00001-of-00002.safetensors"] is None
 
 
+def test_an_image_by_parameter_is_there_and_so_is_the_parameter() -> None:
+    text = """
+config:
+  gpucluster:pools:
+    - {name: a, instanceType: p5.4xlarge, count: 2, ami: "/images/node:3"}
+    - {name: b, instanceType: m7i.xlarge, count: 2, ami: ami-0123456789abcdef0}
+"""
+    ((parameter, image),) = account.parameters(text).items()
+    assert parameter == "/images/node:3"
+    variants = {each: name.split("-")[4] for each, name in account.images(text).items()}
+    assert variants == {image: "nvidia", "ami-0123456789abcdef0": "standard"}
+    assert account.content(text).parameters == {parameter: image}
+    assert account.parameters(BOOKED) == {}
+
+
 def test_the_zone_or_the_certificate_of_the_gateways_issuer_is_there_before_the_stack() -> None:
     arn = "arn:aws:acm:us-east-2:471112934816:certificate/7f3c19ad-5b2e-4c86-9a41-d0e8f6b27c15"
 

@@ -4,6 +4,7 @@ import base64
 from copy import deepcopy
 from typing import Any
 
+import pulumi
 import pytest
 import yaml
 
@@ -13,10 +14,11 @@ from planner.interfaces import addressed_pods, layout
 from planner.nodes import hugepages_mib
 from policy import RULES
 from policy.rule import violations
+from stacks.aws_own_image import image_in
 from stacks.aws_pools import ami_type
 from tests.graph.harness import Recorded
-from tests.graph.outputs import ACCOUNT
-from tests.graph.stackfiles import graph_of, registered, stack_config, stack_names
+from tests.graph.outputs import ACCOUNT, INVOKES
+from tests.graph.stackfiles import graph_of, registered, run_program, stack_config, stack_names
 
 
 def dev(**sections: Any) -> Recorded:
@@ -260,6 +262,46 @@ def test_a_pool_with_an_image_of_its_own_joins_by_the_clusters_coordinates() -> 
     instance = SHIPPED.instances["p5.4xlarge"]
     fits = addressed_pods(instance, layout(instance, True), apart=False, prefixes=False)
     assert f'"maxPods": {fits}' in text
+
+
+GET_PARAMETER = "aws:ssm/getParameter:getParameter"
+
+
+def of_image(ami: str) -> Recorded:
+    """Run anew each time: what the parameter holds is not in the stack file."""
+    training = {"name": "training", "role": "training", "instanceType": "p5.4xlarge", "count": 2, "ami": ami}
+    inference = {"name": "inference", "role": "inference", "instanceType": "g6e.xlarge", "count": 1}
+    config = {**stack_config("dev"), "gpucluster:pools": pools(training, inference)}
+    return run_program(config, stack="dev")
+
+
+def test_the_image_of_a_pool_is_what_a_version_of_a_parameter_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In template and label, and asked for without decryption, by the stack's own provider; an id asks nobody."""
+    held = {"insecureValue": "ami-0fedcba9876543210"}
+    monkeypatch.setitem(INVOKES, GET_PARAMETER, held)
+    graph = of_image("/images/gpu-node:3")
+    (asked,) = [each for each in graph.invokes if each.token == GET_PARAMETER]
+    assert asked.args == {"name": "/images/gpu-node:3", "withDecryption": False}
+    assert asked.provider
+    template = graph.one("pool-training-template").inputs
+    assert template["imageId"] == "ami-0fedcba9876543210"
+    text = base64.b64decode(template["userData"]).decode()
+    assert "eks.amazonaws.com/nodegroup-image=ami-0fedcba9876543210" in text
+    assert "/images/gpu-node" not in text
+    named = of_image("ami-0fedcba9876543210")
+    assert GET_PARAMETER not in {each.token for each in named.invokes}
+    made = [{urn: each.inputs for urn, each in one.resources.items()} for one in (graph, named)]
+    assert made[0] == made[1]
+
+
+@pytest.mark.parametrize("held", [None, "", "ami-1", "ami-0123456789abcdef0,ami-0fedcba9876543210", "latest"])
+def test_a_parameter_that_holds_no_image_is_refused_by_its_name(held: str | None) -> None:
+    """Such as a SecureString, whose value is not told, or a StringList."""
+    with pytest.raises(
+        pulumi.RunError, match=r"pools, training: ami: /images/gpu-node:3 holds no id of an AMI; name a"
+    ):
+        image_in(held, "training", "/images/gpu-node:3")
+    assert image_in("ami-0123456789abcdef0", "training", "/images/gpu-node:3") == "ami-0123456789abcdef0"
 
 
 def test_what_a_person_wants_is_in_the_outputs() -> None:

@@ -108,6 +108,30 @@ def _log_groups(account: Account, arguments: Mapping[str, Any]) -> dict[str, Any
     }
 
 
+def _parameter(account: Account, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """A parameter, or one of its versions (NAME:VERSION). Id and name are without the version, as AWS answers; what a
+    SecureString holds is in `value` alone (terraform-provider-aws, internal/service/ssm/parameter_data_source.go).
+    """
+    name, region = str(arguments["name"]), arguments.get("region") or account.region
+    decrypted = arguments.get("withDecryption", True)
+    request = {"Name": name, "WithDecryption": decrypted}
+    try:
+        found = account.call("ssm", "get_parameter", request, region)["Parameter"]
+    except PluginError as error:
+        raise PluginError(f"reading SSM Parameter ({name}): {error}") from error
+    return {
+        "id": found["Name"],
+        "arn": found["ARN"],
+        "name": found["Name"],
+        "region": region,
+        "type": found["Type"],
+        "version": found["Version"],
+        "value": found["Value"],
+        "insecureValue": None if found["Type"] == "SecureString" else found["Value"],
+        "withDecryption": decrypted,
+    }
+
+
 def _find(account: Account, arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
     filters = [{"Name": each["name"], "Values": each["values"]} for each in arguments.get("filters") or ()]
     if state := arguments.get("state"):
@@ -130,6 +154,7 @@ INVOKES: dict[str, Function] = {
     "aws:index/getPartition:getPartition": _partition,
     "aws:eks/getClusters:getClusters": _clusters,
     "aws:cloudwatch/getLogGroups:getLogGroups": _log_groups,
+    "aws:ssm/getParameter:getParameter": _parameter,
     "aws:index/getAvailabilityZones:getAvailabilityZones": _zones,
     "aws:index/getAvailabilityZone:getAvailabilityZone": _zone,
 }

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from rehearsal.tests.cloud.conftest import Cloud, refused
+from rehearsal.tests.cloud.conftest import REGION, Cloud, refused
 
 TRUST = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": "*", "Action": "sts:AssumeRole"}]}
 
@@ -185,6 +185,17 @@ def test_a_log_groups_key_must_let_the_service_in(cloud: Cloud, kms: Any) -> Non
     logs.delete_log_group(logGroupName="/g")
     for key in (closed, opened):
         kms.schedule_key_deletion(KeyId=key)
+
+
+def test_a_parameter_that_was_there_has_its_version_and_no_other(cloud: Cloud) -> None:
+    ssm = cloud.client("ssm")
+    for value in ("ami-1", "ami-2"):
+        assert cloud.call("PUT", f"parameters/{REGION}", {"/was/there:7": value}) == ["/was/there"]
+    cloud.call("PUT", f"parameters/{REGION}", {"/was/there:3": "ami-0"})
+    assert ssm.get_parameter(Name="/was/there:7")["Parameter"]["Value"] == "ami-1"
+    assert ssm.get_parameter(Name="/was/there")["Parameter"]["Version"] == 7
+    refused(ssm.get_parameter, "ParameterVersionNotFound", Name="/was/there:8")
+    ssm.delete_parameter(Name="/was/there")
 
 
 def test_parameters_of_aws_are_nobodys_to_leave_behind(cloud: Cloud) -> None:

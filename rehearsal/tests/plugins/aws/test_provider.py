@@ -96,6 +96,28 @@ def test_clusters_and_log_groups_are_listed_by_name_lf09(aws: Driver, cloud: Clo
     assert aws.invoke("aws:eks/getClusters:getClusters")["names"] == []
 
 
+def test_a_version_of_a_parameter_is_what_it_was(aws: Driver, cloud: Cloud) -> None:
+    """There is no fallback (Systems Manager user guide, "Working with parameter versions in Parameter Store")."""
+    token, ssm = "aws:ssm/getParameter:getParameter", cloud.client("ssm")
+    for value in ("ami-1", "ami-2"):
+        ssm.put_parameter(Name="/images/node", Value=value, Type="String", Overwrite=True)
+    found = aws.invoke(token, name="/images/node:1")
+    assert (found["id"], found["name"], found["version"], found["type"]) == (*["/images/node"] * 2, 1, "String")
+    assert (found["value"], found["insecureValue"]) == ("ami-1", "ami-1")
+    assert found["arn"].endswith(":parameter/images/node")
+    assert aws.invoke(token, name="/images/node")["value"] == "ami-2"
+    lacking = r"reading SSM Parameter \(/images/node:3\): GetParameter: ParameterVersionNotFound: .* version 3 of"
+    with pytest.raises(grpc.RpcError, match=lacking):
+        aws.invoke(token, name="/images/node:3")
+    with pytest.raises(grpc.RpcError, match="ParameterNotFound"):
+        aws.invoke(token, name="/images/other:1")
+    ssm.put_parameter(Name="/images/secret", Value="ami-3", Type="SecureString")
+    hidden = aws.invoke(token, name="/images/secret:1", withDecryption=False)
+    assert hidden["insecureValue"] is None
+    assert hidden["value"] != "ami-3"
+    ssm.delete_parameters(Names=["/images/node", "/images/secret"])
+
+
 def test_availability_zones_exclude_what_they_are_told(aws: Driver) -> None:
     token = "aws:index/getAvailabilityZones:getAvailabilityZones"
     everything = aws.invoke(token, state="available")
