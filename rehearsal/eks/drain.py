@@ -23,9 +23,7 @@ def cordon(world: World, node: str) -> None:
 def evict(world: World, node: str) -> list[str]:
     """Asks for the eviction of every pod that has to leave; the pods (namespace/name) still there."""
     left = []
-    for pod in world.stores["pods"].all():
-        if pod["spec"].get("nodeName") != node or not leaves(pod):
-            continue
+    for pod in filter(leaves, world.on_node(node)):
         meta = pod["metadata"]
         left.append(f"{meta['namespace']}/{meta['name']}")
         if not meta.get("deletionTimestamp"):

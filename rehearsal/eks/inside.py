@@ -25,7 +25,7 @@ from rehearsal.kubelet.images import Images
 from rehearsal.kubelet.kubelet import Kubelet
 from rehearsal.kubelet.network import Network
 from rehearsal.kubelet.tasks import Tasks
-from rehearsal.kubelet.world import KINDS, Recorder, World
+from rehearsal.kubelet.world import KINDS, PARTS, Recorder, World
 from rehearsal.toolchain import Tools
 
 log = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ class Inside:
         self._stop = threading.Event()
         kube = cluster.kube().patient(PATIENCE_SECONDS, self._stop)
         self._watching = cluster.kube()
-        stores = {store: Informer(self._watching, *kind) for store, kind in KINDS.items()}
+        stores = {store: Informer(self._watching, *kind, PARTS.get(store, {})) for store, kind in KINDS.items()}
         self.world = World(
             kube=kube,
             aws=Aws(account, region),

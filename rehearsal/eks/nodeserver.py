@@ -56,8 +56,8 @@ class NodeServers:
             )
             self._world.backends.answer("", name, PORT, self._doors.guarded(pages, name), tls=self._certificate())
 
-    def _here(self, node: str) -> list[Object]:
-        return [pod for pod in self._world.stores["pods"].all() if pod["spec"].get("nodeName") == node]
+    def _here(self, node: str) -> Sequence[Object]:
+        return self._world.on_node(node)
 
     def _certificate(self) -> ssl.SSLContext:
         """One for all: scrapers of kubelets do not verify it, as it is signed by nobody they know."""
@@ -133,8 +133,7 @@ Sample = tuple[str, Mapping[str, str], float]
 
 def own(world: World, node: str) -> Iterator[Sample]:
     """What a kubelet counts: its pods, its containers, the room of its block volumes."""
-    pods = [pod for pod in world.stores["pods"].all() if pod["spec"].get("nodeName") == node]
-    alive = [pod for pod in pods if (pod.get("status") or {}).get("phase") == "Running"]
+    alive = [pod for pod in world.on_node(node) if (pod.get("status") or {}).get("phase") == "Running"]
     yield "kubelet_node_name", {"node": node}, 1
     yield "kubelet_running_pods", {}, len(alive)
     running = sum(len(usage.of_pod(pod)) for pod in alive)

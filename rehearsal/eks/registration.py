@@ -165,6 +165,5 @@ class Registration:
         self._life.forget(host.node)
         self._world.kube.delete({"apiVersion": "v1", "kind": "Node", "metadata": {"name": host.node}})
         self._world.kube.delete(nodeobject.lease(host.node, None))
-        for pod in self._world.stores["pods"].all():
-            if pod["spec"].get("nodeName") == host.node:
-                self._world.erase(pod)
+        for pod in self._world.on_node(host.node):
+            self._world.erase(pod)

@@ -123,7 +123,7 @@ class Exporter:
                     yield file.read_text()
 
     def _state(self, host: Host, node: Mapping[str, Any], now: float) -> NodeNow:
-        pods = [each for each in self._world.stores["pods"].all() if each["spec"].get("nodeName") == host.node]
+        pods = self._world.on_node(host.node)
         used = usage.of_node(dict(node), pods)
         passed, self._looked = now - self._looked, now
         self._worked += float(used["cpu"]) * passed

@@ -2,7 +2,8 @@
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from rehearsal.kube.client import ApiError, Kube, Unreachable
@@ -12,6 +13,7 @@ log = logging.getLogger(__name__)
 Object = dict[str, Any]
 Key = tuple[str, str]
 Handler = Callable[[Object | None, Object | None], None]
+Part = Callable[[Object], str | None]
 
 RETRY_SECONDS = 0.5
 NOT_SERVED_SECONDS = 1.0
@@ -26,11 +28,16 @@ def key_of(obj: Object) -> Key:
 class Informer:
     """Objects of one kind by (namespace, name). Objects handed out are shared: read them, never change them.
 
-    Handlers get (old, new) in the watch's thread: old None = added, new None = deleted.
+    Handlers get (old, new) in the watch's thread: old None = added, new None = deleted. `parts` are what `having` finds
+    objects by, each with a function of an object.
     """
 
-    def __init__(self, kube: Kube, api_version: str, kind: str) -> None:
+    def __init__(
+        self, kube: Kube, api_version: str, kind: str, parts: Mapping[str, Part] = MappingProxyType({})
+    ) -> None:
         self._kube, self.api_version, self.kind = kube, api_version, kind
+        self._parts = parts
+        self._having: dict[tuple[str, str], dict[Key, Object]] = {}
         self._objects: dict[Key, Object] = {}
         self._handlers: list[Handler] = []
         self._lock = threading.Lock()
@@ -54,6 +61,11 @@ class Informer:
     def all(self) -> list[Object]:
         with self._lock:
             return list(self._objects.values())
+
+    def having(self, part: str, value: str) -> list[Object]:
+        """The objects with that value of a part, without a look at the others."""
+        with self._lock:
+            return list(self._having.get((part, value), {}).values())
 
     def within(self, namespace: str) -> Iterator[Object]:
         return (obj for obj in self.all() if (obj["metadata"].get("namespace") or "") == namespace)
@@ -102,6 +114,7 @@ class Informer:
                 self._objects.pop(key, None)
             else:
                 self._objects[key] = new
+            self._sort(key, old, new)
         if old is None and new is None:
             return
         if old and new and old["metadata"].get("resourceVersion") == new["metadata"].get("resourceVersion"):
@@ -111,3 +124,15 @@ class Informer:
                 handler(old, new)
             except Exception:
                 log.exception("handler of %s %s", self.kind, "/".join(key))
+
+    def _sort(self, key: Key, old: Object | None, new: Object | None) -> None:
+        """Moves an object to its place among those with the same value of each part."""
+        for name, part in self._parts.items():
+            was, now = part(old) if old else None, part(new) if new else None
+            if was and was != now:
+                among = self._having[name, was]
+                among.pop(key, None)
+                if not among:
+                    del self._having[name, was]
+            if new and now:
+                self._having.setdefault((name, now), {})[key] = new

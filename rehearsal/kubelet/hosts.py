@@ -152,17 +152,30 @@ class Hosts:
 
     def __init__(self) -> None:
         self._by_node: dict[str, Host] = {}
+        self._by_address: dict[str, dict[str, Host]] = {}
         self._profiles: dict[str, str] = {}
         self._functions: dict[str, dict[str, int]] = {}
         self._lock = threading.Lock()
 
     def add(self, host: Host) -> None:
         with self._lock:
+            self._forget(host.node)
             self._by_node[host.node] = host
+            self._by_address.setdefault(host.address, {})[host.node] = host
+
+    def at(self, address: str) -> list[Host]:
+        """The hosts with an address: one, or none."""
+        with self._lock:
+            return list(self._by_address.get(address, {}).values())
+
+    def _forget(self, node: str) -> None:
+        host = self._by_node.pop(node, None)
+        if host is not None:
+            del self._by_address[host.address][node]
 
     def drop(self, node: str) -> None:
         with self._lock:
-            self._by_node.pop(node, None)
+            self._forget(node)
             self._profiles.pop(node, None)
             self._functions.pop(node, None)
 

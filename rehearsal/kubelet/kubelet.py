@@ -79,9 +79,8 @@ class Kubelet:
         """Pods of a node that appears or was rebooted are looked at; those of one that is gone end with its machine."""
         if old is None or new is None or boot_id(old) != boot_id(new):
             name = (new or old or {})["metadata"]["name"]
-            for pod in self._world.stores["pods"].all():
-                if pod["spec"].get("nodeName") == name:
-                    self._queue.add(_key(pod))
+            for pod in self._world.on_node(name):
+                self._queue.add(_key(pod))
         self._retry_waiting()
 
     def _source_changed(self, old: Object | None, new: Object | None) -> None:

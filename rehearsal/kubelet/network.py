@@ -13,9 +13,9 @@ class Network(Router):
         self._world = world
 
     def owners(self, ip: str) -> list[tuple[str, str]]:
-        machines = [("", host.node) for host in self._world.hosts.all() if host.address == ip]
+        machines = [("", host.node) for host in self._world.hosts.at(ip)]
         return machines + [
             (pod["metadata"]["namespace"], pod["metadata"]["name"])
-            for pod in self._world.stores["pods"].all()
-            if (pod.get("status") or {}).get("podIP") == ip and not pod["metadata"].get("deletionTimestamp")
+            for pod in self._world.stores["pods"].having("address", ip)
+            if not pod["metadata"].get("deletionTimestamp")
         ]

@@ -12,7 +12,7 @@ from rehearsal.cloud.seen.aws import Aws
 from rehearsal.cluster.backends import Backends
 from rehearsal.cluster.proxy import Proxy
 from rehearsal.kube.client import ApiError, Kube, Unreachable
-from rehearsal.kube.informer import Informer
+from rehearsal.kube.informer import Informer, Part
 from rehearsal.kubelet.allotted import Allotted
 from rehearsal.kubelet.attaching import Attachments
 from rehearsal.kubelet.contents import Contents
@@ -40,6 +40,13 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "runtimeclasses": ("node.k8s.io/v1", "RuntimeClass"),
     "policies": ("nvidia.com/v1", "ClusterPolicy"),
 }
+PARTS: Mapping[str, Mapping[str, Part]] = {
+    "pods": {
+        "node": lambda pod: pod["spec"].get("nodeName"),
+        "address": lambda pod: (pod.get("status") or {}).get("podIP"),
+    }
+}
+"""What objects of a store are found by: each scrape of each node asks who has an address, and what is on the node."""
 
 
 class Recorder:
@@ -129,10 +136,14 @@ class World:
         """An object from the local copies ("configmaps", "nodes", ...)."""
         return self.stores[store].get(name, namespace)
 
+    def on_node(self, node: str) -> list[dict[str, Any]]:
+        """The pods that are bound to a node."""
+        return self.stores["pods"].having("node", node)
+
     def running(self, node: str, container: str) -> Iterator[dict[str, Any]]:
         """Ready pods on a node with a container of that name."""
-        for pod in self.stores["pods"].all():
-            if pod["spec"].get("nodeName") != node or pod["metadata"].get("deletionTimestamp"):
+        for pod in self.on_node(node):
+            if pod["metadata"].get("deletionTimestamp"):
                 continue
             statuses = pod.get("status", {}).get("containerStatuses", [])
             if any(each["name"] == container and each.get("ready") for each in statuses):

@@ -51,6 +51,7 @@ class Node:
             backends=Backends(),
             tasks=SimpleNamespace(run=self.work.__setitem__, cancel=lambda name: self.work.pop(name, None)),
             stores={"pods": SimpleNamespace(all=lambda: self.pods)},
+            on_node=lambda node: [each for each in self.pods if each["spec"].get("nodeName") == node],
             running=lambda _node, name: (each for each in self.pods if name in _containers(each)),
             kube=SimpleNamespace(patch=lambda *told: self.patches.append(told[4])),
             events=SimpleNamespace(emit=lambda _obj, _kind, reason, *_: self.events.append(reason)),

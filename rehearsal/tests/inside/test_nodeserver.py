@@ -1,6 +1,6 @@
 """What kubelets tell of their node and its containers, and to whom."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -38,9 +38,6 @@ class Store:
     def __init__(self, *objects: dict[str, Any]) -> None:
         self.objects = objects
         self.heard: list[Any] = []
-
-    def all(self) -> Iterable[dict[str, Any]]:
-        return self.objects
 
     def on_change(self, hear: Any) -> None:
         self.heard.append(hear)
@@ -82,7 +79,8 @@ def world(tmp_path: Path) -> Iterator[Any]:
         kube=Reviews(),
         backends=Backends(),
         directory=tmp_path,
-        stores={"pods": Store(*pods), "nodes": Store()},
+        stores={"nodes": Store()},
+        on_node=lambda node: [each for each in pods if each["spec"].get("nodeName") == node],
         contents=Contents(tmp_path / "contents"),
         found=found,
         find=lambda store, name, _namespace=None: found.get(store, {}).get(name),
