@@ -9,6 +9,7 @@ whoever finds all parts there. Nothing here needs more than Python 3.10: it runs
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import shutil
@@ -19,7 +20,7 @@ from pathlib import Path
 
 from pumping import hash_of, removed, synced
 
-SUMS = "SHA256SUMS"
+SUMS, SEALED = "SHA256SUMS", ".sealed"
 KEEP = "KEEP"
 """An empty file of this name in a save, or of one that begins so, keeps it from being pruned."""
 
@@ -103,20 +104,37 @@ def finish(root: Path, step: int | str, parts: int, *, replace: bool = True) -> 
 def seal(path: Path) -> bool:
     """Makes a save of a directory that another program wrote: its files as they are now, hashed. False where one of
     them changed meanwhile.
+
+    What was hashed is said beside it before the hashes: whoever ends between the two leaves no save.
     """
     before = listed(path)
+    (path / SUMS).unlink(missing_ok=True)
     lines = [f"{hash_of(path / name)}  {name}\n" for name, *_ in before]
     if not lines or listed(path) != before:
         return False
+    write(path / SEALED, json.dumps(before), path.parent)
     write(path / SUMS, "".join(lines), path.parent)
     return True
+
+
+def is_sealed(path: Path) -> bool:
+    """Whether the files are those that were hashed, by name, size and time. Which time is the later one says nothing:
+    a step that is saved again may come from a node whose clock is behind.
+    """
+    try:
+        hashed = json.loads((path / SEALED).read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return False
+    return (path / SUMS).exists() and [tuple(each) for each in hashed] == listed(path)
 
 
 def listed(path: Path) -> list[tuple[str, int, int]]:
     """Files of a save by name, with size and time of the last change."""
     found = ((str(each.relative_to(path)), each.stat()) for each in path.rglob("*") if each.is_file())
     return sorted(
-        (name, info.st_size, info.st_mtime_ns) for name, info in found if name != SUMS and not name.startswith(KEEP)
+        (name, info.st_size, info.st_mtime_ns)
+        for name, info in found
+        if name not in (SUMS, SEALED) and not name.startswith(KEEP)
     )
 
 

@@ -52,7 +52,7 @@ class Sealer:
     def waits(self) -> bool:
         """Whether this node's newest save is for the first node to call complete; the pod's end bounds the wait."""
         newest = saves.saves_in(self._local)[:1] if self._part and self._local != self._shared else []
-        return any(not _is_sealed(each) for each in newest)
+        return any(not saves.is_sealed(each) for each in newest)
 
     def _complete(self) -> Iterator[Path]:
         """Saves without hashes that their framework calls complete."""
@@ -96,16 +96,8 @@ def of_first(place: Path) -> set[str]:
 
 
 def _unsealed(root: Path) -> list[Path]:
-    """Saves without hashes, or with a file that was written after them: a run that went back saves a step again."""
-    return [each for each in saves.saves_in(root) if not _is_sealed(each)]
-
-
-def _is_sealed(path: Path) -> bool:
-    try:
-        sealed = (path / saves.SUMS).stat().st_mtime_ns
-    except FileNotFoundError:
-        return False
-    return all(changed <= sealed for _, _, changed in saves.listed(path))
+    """Saves without hashes, or with other files than were hashed: a run that went back saves a step again."""
+    return [each for each in saves.saves_in(root) if not saves.is_sealed(each)]
 
 
 def _newest(root: Path) -> int | None:

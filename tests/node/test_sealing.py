@@ -102,15 +102,58 @@ def test_the_last_look_takes_what_is_complete_at_once(shared: Path, clock: Clock
     assert it.look(last=True) == [f"sealed {place}"]
 
 
-def test_a_step_that_is_saved_again_is_sealed_again(shared: Path, clock: Clock) -> None:
+@pytest.mark.parametrize("later_s", [9, -3600])
+def test_a_step_that_is_saved_again_is_sealed_again(shared: Path, clock: Clock, later_s: int) -> None:
+    """By a node whose clock is an hour behind, too."""
     place = made(shared / "step-3", **{"__0_0.distcp": "a", ".metadata": "i"})
     quiet(sealer(shared, clock), clock)
-    again = (place / saves.SUMS).stat().st_mtime + 9
-    made(place, **{"__0_0.distcp": "other"})
+    again = (place / saves.SUMS).stat().st_mtime + later_s
+    made(place, **{"__0_0.distcp": "o"})
     os.utime(place / "__0_0.distcp", (again, again))
     assert saves.check(place).state == "corrupt"
     assert quiet(sealer(shared, clock), clock) == [f"sealed {place}"]
     assert saves.check(place).state == "whole"
+    assert quiet(sealer(shared, clock), clock) == []
+
+
+def test_files_of_a_clock_that_is_ahead_are_hashed_once(shared: Path, clock: Clock) -> None:
+    place = made(shared / "step-3", **{"__0_0.distcp": "a", ".metadata": "i"})
+    ahead = (place / ".metadata").stat().st_mtime + 3600
+    os.utime(place / "__0_0.distcp", (ahead, ahead))
+    assert quiet(sealer(shared, clock), clock) == [f"sealed {place}"]
+    assert quiet(sealer(shared, clock), clock) == []
+
+
+@pytest.mark.parametrize("file", [saves.SEALED, saves.SUMS])
+def test_who_ends_while_it_seals_again_leaves_no_save(
+    shared: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch, file: str
+) -> None:
+    """Before what was hashed is said, or between that and the hashes: the next one seals it."""
+    place = made(shared / "step-3", **{"__0_0.distcp": "a", ".metadata": "i"})
+    quiet(sealer(shared, clock), clock)
+    made(place, **{"__0_0.distcp": "other"})
+    written = saves.write
+
+    def ends(path: Path, text: str, root: Path) -> None:
+        if path.name == file:
+            raise KeyboardInterrupt
+        written(path, text, root)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(saves, "write", ends)
+        with pytest.raises(KeyboardInterrupt):
+            quiet(sealer(shared, clock), clock)
+    assert saves.check(place).state == "half"
+    assert quiet(sealer(shared, clock), clock) == [f"sealed {place}"]
+    assert saves.check(place).state == "whole"
+
+
+def test_copies_have_what_was_saved_alone(tmp_path: Path, shared: Path, clock: Clock) -> None:
+    local = made(tmp_path / "local")
+    made(local / "step-3", **{"__0_0.distcp": "a", ".metadata": "i"})
+    quiet(sealer(local, clock, shared), clock)
+    copying.once(local, shared, part=0, parts=1, keep=2)
+    assert sorted(each.name for each in (shared / "step-3").iterdir()) == [".metadata", saves.SUMS, "__0_0.distcp"]
 
 
 def test_what_changes_while_it_is_hashed_is_no_save(
