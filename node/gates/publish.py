@@ -134,7 +134,7 @@ def tell(api: Api, node: str, config_map: str, kept: Mapping[str, Any]) -> None:
     """
     kept_in = f"/api/v1/namespaces/{api.namespace}/configmaps/{config_map}"
     path = f"/api/v1/nodes/{node}"
-    _tried(lambda: api.patch(kept_in, {"data": {node: json.dumps(kept, indent=1)}}))
+    _tried(lambda: api.patch(kept_in, {"data": {node: json.dumps(kept, separators=(",", ":"))}}))
     _tried(lambda: api.patch(path, node_patch(api.ask("GET", path), kept)))
 
 

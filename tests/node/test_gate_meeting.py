@@ -139,6 +139,7 @@ def start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, told: list[Asked]) ->
     monkeypatch.setenv("NODE_NAME", "n-1")
     monkeypatch.setenv("JOB_COMPLETION_INDEX", "3")
     monkeypatch.setattr(signal, "pause", lambda: told.append(Asked("PAUSE", "", None, b"")))
+    monkeypatch.setattr("gate.time.sleep", lambda seconds: told.append(Asked("WAIT", f"{seconds:.1f}", None, b"")))
     (tmp_path / "plan.json").write_text(json.dumps(PLAN), encoding="utf-8")
     status = {"PATCH": 200}
 
@@ -168,7 +169,8 @@ def start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, told: list[Asked]) ->
 
 def kept(told: list[Asked]) -> dict[str, Any]:
     """The verdict as it was told."""
-    first, node = told[:2]
+    wait, first, node = told[:3]
+    assert (wait.method, wait.path) == ("WAIT", "0.6"), "the fourth of the nodes that end together"
     assert (first.path, node.path) == ("/api/v1/namespaces/training/configmaps/verdicts", "/api/v1/nodes/n-1")
     found: dict[str, Any] = json.loads(first.content["data"]["n-1"])
     assert node.content["metadata"]["labels"]["gpucluster/gate"] == found["state"]
@@ -199,7 +201,7 @@ def test_a_verdict_that_cannot_be_told_is_tried_again_by_the_job(
     start: Gate, told: list[Asked], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert start("pass", refuses=True) == 1
-    assert [each.method for each in told] == ["PATCH"], "what decides comes after what is kept"
+    assert [each.method for each in told] == ["WAIT", "PATCH"], "what decides comes after what is kept"
     assert "the result could not be published: /api/v1/namespaces/training/configmaps/verdicts: no" in (
         capsys.readouterr().out
     )
