@@ -40,7 +40,7 @@ CLOCKS, LOG, INSIDE = "clocks.csv", "nccl.log", "inside.txt"
 Run = Callable[..., str]
 _TOOL_SECONDS = 600
 STAGGER_S = 0.2
-"""Seconds between the verdicts of two nodes that end together: each changes the same object, half a megabyte for 256."""
+"""Seconds between verdicts of two nodes that end together: all change the same object, half a megabyte for 256."""
 
 
 def tool(*words: str, seconds: float = _TOOL_SECONDS) -> str:
