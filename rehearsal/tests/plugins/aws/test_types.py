@@ -23,7 +23,7 @@ from rehearsal.tests.plugins.driver import Driver, RefusalError, State, changed
 
 
 def test_every_type_of_the_table_has_a_case() -> None:
-    assert sorted(ROWS) == sorted(case.type for case in CASES)
+    assert sorted(ROWS) == sorted({case.type for case in CASES})
 
 
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.type.rpartition(":")[2])
