@@ -148,6 +148,35 @@ def test_who_ends_while_it_seals_again_leaves_no_save(
     assert saves.check(place).state == "whole"
 
 
+@pytest.mark.parametrize(
+    ("text", "later_s", "state"),
+    [("a", -9, "whole"), ("o", -9, "corrupt"), ("a", 9, "whole"), ("other", 9, "whole")],
+)
+def test_hashes_from_before_stay_unless_the_step_was_saved_again(
+    shared: Path, clock: Clock, text: str, later_s: int, state: str
+) -> None:
+    """A bit that flipped stays a corrupt save; a whole one never is without its hashes."""
+    place = made(shared / "step-3", **{"__0_0.distcp": "a", ".metadata": "i"})
+    quiet(sealer(shared, clock), clock)
+    (place / saves.SEALED).unlink()
+    was, since = (place / saves.SUMS).stat().st_ino, (place / saves.SUMS).stat().st_mtime
+    made(place, **{"__0_0.distcp": text})
+    os.utime(place / "__0_0.distcp", (since + later_s, since + later_s))
+    assert quiet(sealer(shared, clock), clock) == [f"sealed {place}"]
+    assert saves.check(place).state == state
+    assert text == "other" or (place / saves.SUMS).stat().st_ino == was
+    assert quiet(sealer(shared, clock), clock) == []
+
+
+@pytest.mark.parametrize("text", ["null", "[1]", "{", ""])
+def test_a_damaged_word_of_what_was_hashed_is_none(shared: Path, clock: Clock, text: str) -> None:
+    place = made(shared / "step-3", **{"__0_0.distcp": "a", ".metadata": "i"})
+    quiet(sealer(shared, clock), clock)
+    (place / saves.SEALED).write_text(text)
+    assert quiet(sealer(shared, clock), clock) == [f"sealed {place}"]
+    assert quiet(sealer(shared, clock), clock) == []
+
+
 def test_copies_have_what_was_saved_alone(tmp_path: Path, shared: Path, clock: Clock) -> None:
     local = made(tmp_path / "local")
     made(local / "step-3", **{"__0_0.distcp": "a", ".metadata": "i"})
