@@ -8,11 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from sweep import controllers
-from sweep.things import STACK, Account, Found, Owner, owner_of, pairs
+from sweep.things import RETAIN, STACK, Account, Found, Owner, owner_of, pairs
 
 GIB = 2**30
-RETAIN = "gpucluster:retain"
-"""A tag of volumes that stay when their claim goes."""
 ALIVE = ("pending", "running", "stopping", "stopped")
 _ENDED = ("deleted", "failed", "rejected", "expired")
 

@@ -6,6 +6,8 @@ from datetime import date
 from typing import Any, Protocol
 
 PROJECT, STACK, EXPIRY, PROTECT = "gpucluster:project", "gpucluster:stack", "expiry", "gpucluster:protect"
+RETAIN = "gpucluster:retain"
+"""A tag of volumes that stay when their claim goes."""
 
 Tags = Mapping[str, str]
 

@@ -18,19 +18,22 @@ def set_parameters(region: str, values: Mapping[str, str]) -> list[str]:
         name, _, version = key.partition(":")
         if any(each.version == int(version) for each in kept[name]):
             continue
-        kept[name].append(
-            Parameter(
-                account_id=ACCOUNT,
-                name=name,
-                value=value,
-                parameter_type="String",
-                description=None,
-                allowed_pattern=None,
-                keyid=None,
-                last_modified_date=now(),
-                version=int(version),
-                data_type="aws:ec2:image",
-            )
-        )
+        kept[name].append(text(name, value, int(version), "aws:ec2:image"))
         kept[name].sort(key=lambda each: each.version)
     return sorted(kept)
+
+
+def text(name: str, value: str, version: int = 1, data_type: str = "text", account: str = ACCOUNT) -> Parameter:
+    """A version of a parameter of plain text."""
+    return Parameter(
+        account_id=account,
+        name=name,
+        value=value,
+        parameter_type="String",
+        description=None,
+        allowed_pattern=None,
+        keyid=None,
+        last_modified_date=now(),
+        version=version,
+        data_type=data_type,
+    )

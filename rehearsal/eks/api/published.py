@@ -10,10 +10,11 @@ from typing import Any
 
 from moto.ec2.models import ec2_backends
 from moto.ec2.models.amis import Ami, AmiBackend
-from moto.ssm.models import Parameter, ParameterDict
+from moto.ssm.models import ParameterDict
 
-from rehearsal.cloud.account import ACCOUNT, now
+from rehearsal.cloud.account import ACCOUNT
 from rehearsal.cloud.amend import Amendments
+from rehearsal.cloud.parameters import text
 from rehearsal.eks.api.releases import BOTTLEROCKET, PREFIX, parameters, published
 
 AMENDMENTS = Amendments()
@@ -27,20 +28,7 @@ def _check_loading_status(original: Any, self: Any, key: str) -> None:
     if str(key or "").startswith((PREFIX, BOTTLEROCKET)) and not self.__dict__.get("eks_images_loaded"):
         self.eks_images_loaded = True
         for name, value in parameters():
-            self[name].append(
-                Parameter(
-                    account_id=self.account_id,
-                    name=name,
-                    value=value,
-                    parameter_type="String",
-                    description=None,
-                    allowed_pattern=None,
-                    keyid=None,
-                    last_modified_date=now(),
-                    version=1,
-                    data_type="text",
-                )
-            )
+            self[name].append(text(name, value, account=self.account_id))
 
 
 @AMENDMENTS.around(AmiBackend, "describe_images")

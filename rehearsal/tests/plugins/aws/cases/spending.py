@@ -29,6 +29,19 @@ def monitor_of(stack: str) -> str:
     return json.dumps({"Tags": {"Key": "gpucluster:stack", "Values": [stack]}})
 
 
+def _budget(**period: str) -> dict[str, Any]:
+    return {
+        "name": w.name("budget"),
+        "accountId": ACCOUNT,
+        "budgetType": "COST",
+        **period,
+        "limitAmount": "100.0",
+        "limitUnit": "USD",
+        "costFilters": [{"name": "TagKeyValue", "values": ["user:gpucluster:stack$lab"]}],
+        "notifications": [notice(50, "ml@example.com"), notice(80, "ml@example.com")],
+    }
+
+
 def _subscription(world: World) -> dict[str, Any]:
     monitor = world.make(
         w.MONITOR,
@@ -73,16 +86,7 @@ CASES = (
     ),
     Case(
         w.BUDGET,
-        lambda _: {
-            "name": w.name("budget"),
-            "accountId": ACCOUNT,
-            "budgetType": "COST",
-            "timeUnit": "MONTHLY",
-            "limitAmount": "100.0",
-            "limitUnit": "USD",
-            "costFilters": [{"name": "TagKeyValue", "values": ["user:gpucluster:stack$lab"]}],
-            "notifications": [notice(50, "ml@example.com"), notice(80, "ml@example.com")],
-        },
+        lambda _: _budget(timeUnit="MONTHLY"),
         {"limitAmount": "200.0", "notifications": [notice(80, "ml@example.com"), notice(100, "ml@example.com")]},
         {"limitAmount": "update", "notifications[0].threshold": "update", "notifications[1].threshold": "update"},
         {"name": "another"},
@@ -90,17 +94,7 @@ CASES = (
     ),
     Case(
         w.BUDGET,
-        lambda _: {
-            "name": w.name("budget"),
-            "accountId": ACCOUNT,
-            "budgetType": "COST",
-            "timeUnit": "CUSTOM",
-            "timePeriodStart": "2026-11-28_05:00",
-            "limitAmount": "100.0",
-            "limitUnit": "USD",
-            "costFilters": [{"name": "TagKeyValue", "values": ["user:gpucluster:stack$lab"]}],
-            "notifications": [notice(50, "ml@example.com"), notice(80, "ml@example.com")],
-        },
+        lambda _: _budget(timeUnit="CUSTOM", timePeriodStart="2026-11-28_05:00"),
         {
             "timePeriodStart": "2026-11-29_00:00",
             "notifications": [notice(80, "ml@example.com"), notice(100, "ml@example.com")],
