@@ -38,17 +38,17 @@ def server(launch: Launch) -> Program:
 def alertmanager(launch: Launch) -> Program:
     """Alertmanager. Peers gossip on loopback: each joins those that are there already, later ones join it."""
     argv, ports = relocate(without_entry(launch.argv, "/bin/alertmanager"), {"--web.listen-address": 9093})
-    own = _own(launch, scraping.alertmanager)
+    convert = _own(launch, scraping.alertmanager)
     listen, argv = extract(argv, "--cluster.listen-address")
     if listen == "":
-        return _run(launch, "alertmanager", [*argv, "--cluster.listen-address="], ports, own)
+        return _run(launch, "alertmanager", [*argv, "--cluster.listen-address="], ports, convert)
     known = [launch.world.backends.find(launch.namespace, name, GOSSIP) for name in _peers(argv)]
     local = free_port()
     argv = [word for word in argv if not word.startswith("--cluster.peer=")]
     own = f"{places.LOOPBACK}:{local}"
     argv += [f"--cluster.listen-address={own}", f"--cluster.advertise-address={own}"]
     argv += [f"--cluster.peer={peer[0]}:{peer[1]}" for peer in known if peer]
-    return _run(launch, "alertmanager", argv, {**ports, GOSSIP: local}, own)
+    return _run(launch, "alertmanager", argv, {**ports, GOSSIP: local}, convert)
 
 
 def _peers(argv: Sequence[str]) -> list[str]:
