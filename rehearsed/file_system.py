@@ -27,7 +27,7 @@ def run(launch: Launch) -> Program:
     own = {"--address": account.url, "--listen": str(local)}
     argv = [scaled(_told(word, own)) for word in launch.argv[1:]]
     keys = {name: account.variables[name] for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")}
-    return RealProcess(launch, Path(sys.executable), argv, {port: local}, keys)
+    return RealProcess(launch, Path(sys.executable), argv, {port: local}, keys, own_words=True)
 
 
 def _listens(argv: list[str]) -> int:

@@ -37,7 +37,7 @@ def run(launch: Launch) -> Program:
         words.append(f"{_CHECKPOINTS}{root}")
     api = urlsplit(launch.world.endpoint)
     env = {"KUBERNETES_SERVICE_HOST": api.hostname or "", "KUBERNETES_SERVICE_PORT": str(api.port)}
-    return RealProcess(launch, Path(sys.executable), words, {}, env)
+    return RealProcess(launch, Path(sys.executable), words, {}, env, own_words=True)
 
 
 def written(root: Path, files: Mapping[str, int]) -> None:

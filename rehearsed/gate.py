@@ -75,7 +75,12 @@ def run(launch: Launch) -> Program:
         "KUBERNETES_SERVICE_PORT": str(api.port),
     }
     return RealProcess(
-        launch, Path(sys.executable), [*launch.argv[1:], f"--system={tools / gate_texts.SYSTEM}"], {}, env
+        launch,
+        Path(sys.executable),
+        [*launch.argv[1:], f"--system={tools / gate_texts.SYSTEM}"],
+        {},
+        env,
+        own_words=True,
     )
 
 

@@ -24,7 +24,9 @@ def run(launch: Launch) -> Program:
         "KUBERNETES_SERVICE_PORT": str(api.port),
         "http_proxy": launch.world.proxy.url,
     }
-    return RealProcess(launch, Path(sys.executable), [scaled(word) for word in launch.argv[1:]], {}, env)
+    return RealProcess(
+        launch, Path(sys.executable), [scaled(word) for word in launch.argv[1:]], {}, env, own_words=True
+    )
 
 
 def scaled(word: str) -> str:

@@ -19,7 +19,7 @@ def dump(launch: Launch) -> Program:
     """The real script, with PostgreSQL's real programs."""
     if launch.argv[:2] != ["sh", "-c"]:
         return Ends(launch.now, Exit(127, f"{' '.join(launch.argv[:1])}: not found"))
-    return Client(launch, Path("/bin/sh"), ["-c", _MYSQLDUMP + launch.argv[2]], {}, environment())
+    return Client(launch, Path("/bin/sh"), ["-c", _MYSQLDUMP + launch.argv[2]], {}, environment(), own_words=True)
 
 
 def reporter(launch: Launch) -> RealProcess | None:
@@ -32,4 +32,4 @@ def reporter(launch: Launch) -> RealProcess | None:
     env = {"PYTHONPATH": str(ROOT / "node" / "trainer"), "http_proxy": launch.world.proxy.url}
     # Not from the program's directory: modules there have names of others (-P).
     words = ["-P", str(Path(__file__).with_name("telling.py")), *launch.argv]
-    return RealProcess(launch, Path(sys.executable), words, {}, env)
+    return RealProcess(launch, Path(sys.executable), words, {}, env, own_words=True)

@@ -23,7 +23,7 @@ def run(launch: Launch) -> Program:
     except (NotFoundError, words.OutsideError) as error:
         return failed(launch, str(error))
     cache = places.private_directory(launch.directory / FILES) / "kubectl-cache"
-    return RealProcess(launch, launch.world.tools["kubectl"], [*given, f"--cache-dir={cache}"], {}, {})
+    return RealProcess(launch, launch.world.tools["kubectl"], [*given, f"--cache-dir={cache}"], {}, {}, own_words=True)
 
 
 def arguments(argv: Sequence[str]) -> list[str] | None:

@@ -108,11 +108,12 @@ class Client(RealProcess):
         *,
         server: str = "",
         variable: str = "PGHOSTADDR",
+        own_words: bool = False,
     ) -> None:
         with contextlib.ExitStack() as led:
             found = _SERVER.search(server or " ".join(argv))
             address = {variable: _led(launch, found["host"], int(found["port"]), led.callback)} if found else {}
-            super().__init__(launch, binary, argv, ports, {**env, **address})
+            super().__init__(launch, binary, argv, ports, {**env, **address}, own_words=own_words)
             self._led = led.pop_all()
 
     def exited(self, now: float) -> Exit | None:

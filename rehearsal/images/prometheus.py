@@ -6,7 +6,9 @@ outside it can be reached.
 """
 
 import gzip
-from collections.abc import Mapping, Sequence
+import posixpath
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from rehearsal import places
@@ -18,6 +20,7 @@ from rehearsal.kubelet.program import TIME_SCALE, Launch, LaunchError, Program
 GOSSIP = 9094
 # Source: prometheus-operator, cmd/prometheus-config-reloader/main.go, defaultWatchInterval.
 LOOK_SECONDS = 180.0
+_READ = "config.file", "web.config.file"
 
 
 def operator(launch: Launch) -> Program:
@@ -29,22 +32,23 @@ def operator(launch: Launch) -> Program:
 def server(launch: Launch) -> Program:
     """Prometheus, with the configuration that the reloader beside it writes. Without web pages: only its API."""
     argv, ports = relocate(without_entry(launch.argv, "/bin/prometheus"), {"--web.listen-address": 9090})
-    return _run(launch, "prometheus", argv, ports)
+    return _run(launch, "prometheus", argv, ports, _own(launch, scraping.prometheus))
 
 
 def alertmanager(launch: Launch) -> Program:
     """Alertmanager. Peers gossip on loopback: each joins those that are there already, later ones join it."""
     argv, ports = relocate(without_entry(launch.argv, "/bin/alertmanager"), {"--web.listen-address": 9093})
+    convert = _own(launch, scraping.alertmanager)
     listen, argv = extract(argv, "--cluster.listen-address")
     if listen == "":
-        return _run(launch, "alertmanager", [*argv, "--cluster.listen-address="], ports)
+        return _run(launch, "alertmanager", [*argv, "--cluster.listen-address="], ports, convert)
     known = [launch.world.backends.find(launch.namespace, name, GOSSIP) for name in _peers(argv)]
     local = free_port()
     argv = [word for word in argv if not word.startswith("--cluster.peer=")]
     own = f"{places.LOOPBACK}:{local}"
     argv += [f"--cluster.listen-address={own}", f"--cluster.advertise-address={own}"]
     argv += [f"--cluster.peer={peer[0]}:{peer[1]}" for peer in known if peer]
-    return _run(launch, "alertmanager", argv, {**ports, GOSSIP: local})
+    return _run(launch, "alertmanager", argv, {**ports, GOSSIP: local}, convert)
 
 
 def _peers(argv: Sequence[str]) -> list[str]:
@@ -102,6 +106,25 @@ def _run(
     return RealProcess(launch, launch.world.tools[binary], argv, ports, env, convert)
 
 
+def _own(launch: Launch, change: Callable[[bytes, scraping.Machine], bytes]) -> Convert:
+    """What a server reads that mounts its configuration without a reloader, and that of its own pages."""
+    config, web = (posixpath.normpath(extract(launch.argv, f"--{flag}")[0] or "") for flag in _READ)
+    there = _machine(launch, launch.directory)
+
+    def convert(path: str, content: bytes) -> bytes:
+        if path == config:
+            return change(content, there)
+        return scraping.moved(content, there) if path == web else content
+
+    return convert
+
+
+def _machine(launch: Launch, run: Path) -> scraping.Machine:
+    return scraping.Machine(
+        root=str(run / FILES), kubeconfig=str(run / KUBECONFIG), proxy=launch.world.proxy.url, env=launch.env
+    )
+
+
 def _converted(launch: Launch) -> Convert:
     """What the reloader reads, made fit for the container that reads what it writes. Raises LaunchError without one."""
     config, written = (extract(launch.argv, flag)[0] for flag in ("--config-file", "--config-envsubst-file"))
@@ -118,16 +141,11 @@ def _converted(launch: Launch) -> Convert:
         raise LaunchError(f"no container of the pod mounts {output.name}, where the configuration is written to")
     reader = readers[0]
     run = launch.directory.parents[1] / reader["name"] / CURRENT
-    there = scraping.Machine(
-        mounts=tuple(mount["mountPath"] for mount in reader["volumeMounts"]),
-        root=str(run / FILES),
-        kubeconfig=str(run / KUBECONFIG),
-        proxy=launch.world.proxy.url,
-    )
+    there = _machine(launch, run)
     change = scraping.alertmanager if reader["name"] == "alertmanager" else scraping.prometheus
 
     def convert(path: str, content: bytes) -> bytes:
-        if path != config:
+        if path != posixpath.normpath(config):
             return content
         packed = config.endswith(".gz")
         text = change(gzip.decompress(content) if packed else content, there)

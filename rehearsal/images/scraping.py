@@ -6,8 +6,10 @@ cluster are dialled through its proxy (`proxy_url`), and Prometheus watches Kube
 "Configuration", `<http_config>`, `<kubernetes_sd_config>`, `<email_config>`.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
@@ -16,22 +18,31 @@ from rehearsal import places
 
 Config = dict[str, Any]
 # Mail is not HTTP: no proxy keeps it in the cluster. Nobody listens on port 1.
+_VARIABLE = re.compile(r"\$\((?P<name>\w+)\)")
+_NO_FILES = frozenset(
+    ["metrics_path", "path_prefix", "replacement", "regex", "params", "labels", "external_labels", "match", "matchers"]
+)
+"""What is no path of a file however it begins, nor anything below it."""
 NO_SMARTHOST = f"{places.LOOPBACK}:1"
 
 
 @dataclass(frozen=True)
 class Machine:
-    """Where a container's files lie on this machine: `root` + the path in it, for all below its `mounts`."""
+    """Where a container's files lie on this machine: `root` + the path in it. `env` is put in for `$(NAME)`."""
 
-    mounts: tuple[str, ...]
     root: str
     kubeconfig: str
     proxy: str
+    env: Mapping[str, str] = field(default_factory=dict)
 
     def path(self, text: str) -> str:
-        """A text that is a path below one of the mounts, as it is on this machine; any other text as it is."""
-        below = text.startswith("/") and any(f"{text}/".startswith(f"{each.rstrip('/')}/") for each in self.mounts)
-        return self.root + text if below else text
+        """A path of the container as it is on this machine, where nothing lies behind those below no mount. A text
+        that a variable may make a path is one if that makes it one; any other text is as it is.
+        """
+        known = _VARIABLE.sub(lambda found: self.env.get(found["name"], found[0]), text)
+        if not known.startswith("/") and ".." not in known.split("/"):
+            return text
+        return self.root + posixpath.normpath("/" + known.lstrip("/"))
 
 
 def prometheus(text: bytes, machine: Machine) -> bytes:
@@ -67,6 +78,11 @@ def alertmanager(text: bytes, machine: Machine) -> bytes:
     return _dump(config)
 
 
+def moved(text: bytes, machine: Machine) -> bytes:
+    """Another file of settings, whose paths are those of this machine. Pure."""
+    return _dump(_moved(_load(text), machine))
+
+
 def _integrations(config: Config, kind: str = "") -> Iterator[Config]:
     """What each receiver sends to."""
     for receiver in config.get("receivers") or []:
@@ -85,7 +101,7 @@ def _dial(settings: Config, machine: Machine) -> None:
 def _moved(value: Any, machine: Machine) -> Any:
     """The same with every path of the container as it is on this machine."""
     if isinstance(value, dict):
-        return {key: _moved(each, machine) for key, each in value.items()}
+        return {key: each if key in _NO_FILES else _moved(each, machine) for key, each in value.items()}
     if isinstance(value, list):
         return [_moved(each, machine) for each in value]
     return machine.path(value) if isinstance(value, str) else value

@@ -8,8 +8,9 @@ pkg/client/config.
 """
 
 import posixpath
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
+from rehearsal.kubelet.confined import leading_out
 from rehearsal.kubelet.program import Launch, Program, failed
 
 VERBS = frozenset(
@@ -73,9 +74,6 @@ _FILES = frozenset(["filename", "from-file", "from-env-file", "patch-file", "kus
 _SHORT = {"s": "server", "f": "filename", "k": "kustomize", "o": "output"}
 _SHORT_VALUES = frozenset("ncplvL")
 _OUTPUT_FILES = ("jsonpath-file=", "go-template-file=", "custom-columns-file=", "templatefile=")
-_OPERATORS = frozenset(
-    ["kubeconfig", "master", "plugins-dir", "cache-dump-dir", "log_dir", "log_file", "log-dir", "log-file", "cert-dir"]
-)
 _VALUED = frozenset(("-n", "--namespace", "-v", "--v", "--request-timeout"))
 """Flags that stand before the verb with their value as the next word."""
 
@@ -155,21 +153,10 @@ def operator(run: Callable[[Launch], Program]) -> Callable[[Launch], Program]:
     """An operator whose words lead nowhere out of its pod; one that has others ends at once and says which."""
 
     def confined(launch: Launch) -> Program:
-        if word := next(_leading_out(launch), None):
+        argv = launch.argv
+        given = argv[1:] if argv and argv[0].startswith("/") else argv
+        if word := next(leading_out(launch, given), None):
             return failed(launch, f"{word}: no such file, or not for a pod to say where this is rehearsed")
         return run(launch)
 
     return confined
-
-
-def _leading_out(launch: Launch) -> Iterator[str]:
-    """The words that name a file outside the pod's mounts, or another server."""
-    for word in launch.argv[1:] if launch.argv and launch.argv[0].startswith("/") else launch.argv:
-        name, _, value = word.lstrip("-").partition("=")
-        path = value if word.startswith("-") else word
-        named = word.startswith("-") and name in _OPERATORS
-        up = ".." in path.split("/")
-        files = not word.startswith("-") or name.endswith(("file", "conf", "dir", "config"))
-        absolute = files and path.startswith("/") and launch.mount_of(path) is None
-        if named or up or absolute:
-            yield word

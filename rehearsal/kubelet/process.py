@@ -12,12 +12,13 @@ import secrets
 import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from rehearsal import places
 from rehearsal.kube.client import ApiError, Kube, Unreachable
-from rehearsal.kubelet import probes, volumes
+from rehearsal.kubelet import confined, probes, volumes
 from rehearsal.kubelet.program import TIME_SCALE, VOLUMES, Ends, Exit, Launch, LaunchError, Local, Mount, Program
 from rehearsal.processes import Process, StartError
 
@@ -56,7 +57,9 @@ class RealProcess(Local):
 
     `ports` maps container ports to ports of `host`, an address on loopback; they are what the site's proxy and the
     probes reach. Paths of mounts become paths below the process's own directory, relative to it (sockets there must
-    have short names).
+    have short names). A pod whose words or variables name another file, or lead elsewhere, does not start
+    (`confined.py`); with `own_words` that is not looked at, as the words are looked at by the caller, or are a script
+    that is a program of the pod's own.
     """
 
     time_scale = 1.0
@@ -70,7 +73,10 @@ class RealProcess(Local):
         env: Mapping[str, str],
         convert: Convert = lambda _, held: held,
         host: str = places.LOOPBACK,
+        own_words: bool = False,
     ) -> None:
+        if not own_words:
+            _confine(launch, binary.name)
         self._launch, self._ports, self._convert, self._host = launch, dict(ports), convert, host
         self._directory = places.private_directory(launch.directory)
         self._written: dict[str, dict[Path, bytes]] = {}
@@ -192,6 +198,16 @@ class RealProcess(Local):
     def stop(self) -> None:
         self._launch.world.backends.remove(self._launch.namespace, self._launch.pod_name, self._ports)
         self._process.stop()
+
+
+def _confine(launch: Launch, program: str) -> None:
+    """Raises LaunchError where the pod says something that is not for a pod to say."""
+    argv = launch.argv
+    words = argv[1:] if argv and argv[0].startswith("/") else argv
+    variables = (f"{name}={value}" for name, value in launch.env.items() if variable(name))
+    led = (each for each in variables if any(confined.outside(launch, each.partition("=")[2])))
+    if word := next(chain(confined.leading_out(launch, words, program), led), None):
+        raise LaunchError(f"{word}: no such file, or not for a pod to say where this is rehearsed")
 
 
 def directory_of(launch: Launch, mount: Mount) -> Path:

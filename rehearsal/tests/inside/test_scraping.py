@@ -8,10 +8,10 @@ import yaml
 from rehearsal.images import scraping
 
 HERE = scraping.Machine(
-    mounts=("/etc/prometheus/rules/main", "/etc/prometheus/certs", "/var/run/secrets/kubernetes.io/serviceaccount"),
     root="/pods/p/prometheus/current/fs",
     kubeconfig="/pods/p/prometheus/current/kubeconfig",
     proxy="http://127.0.0.1:1234",
+    env={"KEY": "/root/.ssh/id", "UP": "..", "POD_NAME": "a"},
 )
 
 
@@ -44,20 +44,33 @@ def test_kubernetes_is_watched_with_the_pods_identity_unless_it_names_a_server()
 
 
 @pytest.mark.parametrize(
-    ("path", "moved"),
+    ("path", "there"),
     [
-        ("/etc/prometheus/rules/main/*.yaml", True),
-        ("/etc/prometheus/certs", True),
-        ("/etc/prometheus/certsX/a", False),
-        ("/metrics", False),
-        ("/var/run/secrets/kubernetes.io/serviceaccount/token", True),
+        ("/etc/prometheus/rules/main/*.yaml", "/etc/prometheus/rules/main/*.yaml"),
+        ("/root/.aws/credentials", "/root/.aws/credentials"),
+        ("//etc/passwd", "/etc/passwd"),
+        ("/etc/prometheus/certs/../../passwd", "/etc/passwd"),
+        ("../../../../../../etc/passwd", "/etc/passwd"),
+        ("$(KEY)", "/root/.ssh/id"),
+        ("$(UP)/$(UP)/keys.json", "/keys.json"),
     ],
 )
-def test_paths_of_mounts_lie_on_this_machine_and_others_stay(path: str, moved: bool) -> None:
-    found = prometheus({"rule_files": [path], "scrape_configs": [{"metrics_path": path}]})
-    expected = HERE.root + path if moved else path
-    assert found["rule_files"] == [expected]
-    assert found["scrape_configs"][0]["metrics_path"] == expected
+def test_no_path_of_a_configuration_leads_out_of_the_containers_files(path: str, there: str) -> None:
+    """Behind one that lies below no mount is nothing, as in a container."""
+    authorization = {"credentials_file": path}
+    found = prometheus({"rule_files": [path], "scrape_configs": [{"job_name": "a", "authorization": authorization}]})
+    assert found["rule_files"] == [HERE.root + there]
+    assert found["scrape_configs"][0]["authorization"] == {"credentials_file": HERE.root + there}
+    sent = alertmanager({"global": {"slack_api_url_file": path}, "templates": [path]})
+    assert sent["global"]["slack_api_url_file"] == sent["templates"][0] == HERE.root + there
+    web = yaml.safe_load(scraping.moved(yaml.dump({"tls_server_config": {"key_file": path}}).encode(), HERE))
+    assert web == {"tls_server_config": {"key_file": HERE.root + there}}
+
+
+def test_paths_of_addresses_stay() -> None:
+    relabelled = {"target_label": "__metrics_path__", "replacement": "/probe", "regex": "/(.*)"}
+    scrape = {"job_name": "a", "metrics_path": "/metrics", "relabel_configs": [relabelled], "params": {"x": ["/y"]}}
+    assert prometheus({"scrape_configs": [scrape]})["scrape_configs"] == [{**scrape, "proxy_url": HERE.proxy}]
 
 
 def test_what_is_not_of_this_machine_stays_as_it_is() -> None:

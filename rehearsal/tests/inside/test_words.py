@@ -94,6 +94,8 @@ def test_kubectl_takes_no_file_server_or_person_from_a_pod(tmp_path: Path, argv:
         "--admission-conf=/admission.local.config/configmap/../../../etc/passwd",
         "--log_dir=/home/me",
         "/etc/passwd",
+        "@/etc/passwd",
+        "--where=/etc/passwd",
     ],
 )
 @pytest.mark.parametrize(
