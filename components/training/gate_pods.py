@@ -18,6 +18,8 @@ from components.training.trainer import trainer_files
 SCRIPTS, PLAN_DIRECTORY, FILES = "/opt/gpucluster/gates", "/etc/gpucluster/gate", "/gate"
 PORT = 29_400
 NEWCOMERS_KEY = "gpucluster/gate-newcomers"
+KEPT_WHOLE = 256
+"""Nodes whose verdicts fit whole in the ConfigMap of 1 MiB, some 2.2 KB each and half as much again where much fails."""
 BENCHMARK_STEPS, BENCHMARK_SECONDS = 25, 300
 """Of training: a step takes about a second, and the model's weights are made up first (assumed)."""
 
@@ -159,6 +161,7 @@ def container(args: GateArgs, name: str, *, alone: bool = False) -> dict[str, An
             f"--plan={PLAN_DIRECTORY}/plan.json",
             f"--identity={IDENTITY}",
             f"--config-map={name}-verdicts",
+            *(["--brief"] if args.nodes > KEPT_WHOLE else []),
             *([] if alone else [f"--peer=$(GATE_JOB)-0.{name}:{PORT}"]),
         ],
         "env": [

@@ -205,6 +205,11 @@ def record(plan: Mapping[str, Any], found: Sequence[Verdict], driver: str, now: 
     }
 
 
+def brief(kept: Mapping[str, Any]) -> dict[str, Any]:
+    """The same without the lines that passed, which the pod's log has."""
+    return {**kept, "lines": [each for each in kept["lines"] if each["state"] != "pass"]}
+
+
 def log(node: str, kept: Mapping[str, Any], run: Run = tool) -> str:
     """What the pod says: how the node's GPUs, cards and processors are joined, and what was found."""
     lines = [f"{each['state']}: {each['test']}: {each['why']}" for each in kept["lines"]]
@@ -217,6 +222,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--plan", type=Path, required=True)
     parser.add_argument("--identity", type=Path, required=True, help="directory of the service account's token and CA")
     parser.add_argument("--config-map", required=True)
+    parser.add_argument("--brief", action="store_true", help="keep of the lines only those that did not pass")
     parser.add_argument("--peer", help="HOST:PORT of the first node; default: measure this node alone")
     parser.add_argument("--system", type=Path, default=SYSTEM, help="directory in which the kernel lists fabric cards")
     asked = parser.parse_args(list(words))
@@ -235,7 +241,7 @@ def main(words: Sequence[str]) -> int:
     print(log(node, kept), flush=True)
     time.sleep(int(index) * STAGGER_S)
     try:
-        publish.tell(publish.Api.inside(asked.identity), node, asked.config_map, kept)
+        publish.tell(publish.Api.inside(asked.identity), node, asked.config_map, brief(kept) if asked.brief else kept)
     except (OSError, ValueError) as error:
         print(f"the result could not be published: {error}", flush=True)
         return 1

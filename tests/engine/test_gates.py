@@ -29,6 +29,7 @@ POOL, RUN, WHERE = "training", "llama-3-8b-sft", "training"
 WORKERS = {f"{RUN}-worker-{each}" for each in range(3)}
 AMI = "ami-0123456789abcdef0"
 JOB_LABEL = "batch.kubernetes.io/job-name"
+SAVES = {"everyMinutes": 5, "withinSeconds": 60}
 
 
 def nodes(site: Rehearsed) -> dict[str, dict[str, Any]]:
@@ -86,6 +87,7 @@ def gated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Rehearsed,
     stack.set("gpucluster:pools[1].count", 3)
     stack.set("gpucluster:budget.maxHourlyUsd", 40)
     stack.set("gpucluster:pools[1].ami", AMI)
+    stack.set("gpucluster:training.runs[0].checkpoint", SAVES)
     with rehearsed("gated", tree, directory / "state") as site, ThreadPoolExecutor(1) as pool:
         applied = pool.submit(site.up)
         sick = until(lambda: applied.done() or _with_gpus(site), "a training node that offers GPUs", 600)
@@ -214,8 +216,10 @@ def _kept(site: Rehearsed) -> list[dict[str, Any]]:
 
 
 def test_a_run_that_fails_says_class_node_rank_and_next_step(gated: tuple[Rehearsed, str]) -> None:
-    """In the cluster, as an event of its job, and in `make status`; it runs on when the GPU is well."""
+    """In the cluster, as an event of its job, and in `make status`; when the GPU is well it runs on from its save."""
     site, _ = gated
+    first = f"{RUN}-master-0"
+    until(lambda: len(_saved(site)) > 1, "a save after the first")
     workers = site.kube.list("v1", "Pod", WHERE, label_selector="training.kubeflow.org/replica-type=worker")
     (node,) = {each["spec"]["nodeName"] for each in workers}
     site.order(ordering.fail, node=node, kind="gpu-memory", gpu=0, target=None)
@@ -234,6 +238,7 @@ def test_a_run_that_fails_says_class_node_rank_and_next_step(gated: tuple[Rehear
     ]
     assert event["message"] == kept["sentence"]
     until(lambda: len(where_the_run_is(site)) == 2, "the run to go on")
+    _assert_resumed(site, first)
     site.assert_quiet()
 
 
@@ -250,15 +255,25 @@ def _logs(site: Rehearsed, pod: str) -> list[str]:
     return [each.read_text() for each in sorted(files, key=lambda each: each.stat().st_mtime)]
 
 
+def _assert_resumed(site: Rehearsed, first: str) -> None:
+    """The process of the first rank that came after another one says from which of its saves it goes on."""
+
+    def said() -> str:
+        _, *again = _logs(site, first) or [""]
+        return again[-1] if again and re.search("resumed from |the run begins at step ", again[-1]) else ""
+
+    begun = until(said, "the first rank to say where it begins again")
+    assert re.search(r"resumed from /checkpoints/step-(\d+): step \1", begun), begun
+    assert "the run begins at step 0" not in begun
+
+
 @pytest.fixture(scope="module")
 def elastic(gated: tuple[Rehearsed, str]) -> Rehearsed:
     """The same stack, whose run has become an elastic one of two nodes at least and three at most, which saves."""
     site, _ = gated
     stack = site.tree.stack("dev")
     run = stack.get("gpucluster:training.runs[0]")
-    saves = {"everyMinutes": 5, "withinSeconds": 60}
-    changed = {**run, "nodes": 3, "elastic": {"minNodes": 2}, "checkpoint": saves}
-    stack.set("gpucluster:training.runs", [changed])
+    stack.set("gpucluster:training.runs", [{**run, "nodes": 3, "elastic": {"minNodes": 2}}])
     site.up().require()
     until(lambda: set(_run_pods(site)) == WORKERS, "all pods of the elastic run")
     return site
@@ -266,8 +281,8 @@ def elastic(gated: tuple[Rehearsed, str]) -> Rehearsed:
 
 def test_a_run_that_is_killed_begins_at_its_newest_whole_save(elastic: Rehearsed) -> None:
     """By a failure of its node while it saves or after: what was never finished is skipped by name."""
-    first = f"{RUN}-worker-0"
-    until(lambda: len(_saved(elastic)) > 1, "a save after the first")
+    first, before = f"{RUN}-worker-0", _saved(elastic)
+    until(lambda: len(_saved(elastic) - before) > 1, "saves of the elastic run's own")
     elastic.order(
         ordering.fail,
         node=_run_pods(elastic)[first]["spec"]["nodeName"],
@@ -276,13 +291,7 @@ def test_a_run_that_is_killed_begins_at_its_newest_whole_save(elastic: Rehearsed
         target=None,
     )
 
-    def said() -> str:
-        _, *again = _logs(elastic, first) or [""]
-        return again[-1] if again and re.search("resumed from |the run begins at step ", again[-1]) else ""
-
-    begun = until(said, "the first rank to say where it begins again")
-    assert re.search(r"resumed from /checkpoints/step-(\d+): step \1", begun), begun
-    assert "the run begins at step 0" not in begun
+    _assert_resumed(elastic, first)
 
 
 def _saved(site: Rehearsed) -> set[str]:

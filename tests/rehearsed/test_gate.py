@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,15 @@ import publish
 import pytest
 import verdicts
 
-from components.training.gate_pods import GateBenchmark, GatePairs, GateTest, demanded, gate_files
+from components.training.gate_pods import (
+    KEPT_WHOLE,
+    GateBenchmark,
+    GatePairs,
+    GateTest,
+    container,
+    demanded,
+    gate_files,
+)
 from rehearsal.testing.answering import Asked, Said, answering
 from rehearsal.tests.inside.simulated import GPU, Node
 from rehearsed import gate as played
@@ -182,6 +191,26 @@ def test_a_dead_rail_of_infiniband_fails_the_line_of_its_ports(measured: Measure
     assert whole["rails"].why.startswith("8 rails reach 392 Gb/s or more with each of 3 nodes; 385 is right")
     found = failed(measured("ib-link", provider="IB", devices=8))
     assert found == {verdicts.PORTS: "7 ports are active, not 8: mlx5_0 port 1 is DOWN"}, "NCCL is not blamed for it"
+
+
+def test_what_is_kept_of_a_large_pool_fits_one_config_map(measured: Measured) -> None:
+    """1 MiB, as the API server takes it (kubernetes, pkg/apis/core/validation: MaxSecretSize, of a ConfigMap too)."""
+    asked = GateBenchmark(model="llama-3-8b", words=["--model=llama-3-8b"], tokens_per_s=50_000)
+    lines = list(measured("pcie", links=18, copies=COPIES, benchmark=asked).values())
+    at = datetime(2026, 11, 28, tzinfo=UTC)
+    kept = gate.record({"digest": "ab12cd34"}, lines, "580.105.08", at)
+    assert any(each["state"] != "pass" for each in kept["lines"])
+    name = len("ip-10-64-128-251.us-east-2.compute.internal")
+    whole, short = (name + len(json.dumps(each, separators=(",", ":"))) for each in (kept, gate.brief(kept)))
+    assert KEPT_WHOLE * whole < 1 << 20
+    assert 4 * KEPT_WHOLE * short < 1 << 20
+    assert gate.brief(kept)["state"] == kept["state"]
+    assert [each["state"] for each in gate.brief(kept)["lines"]] == [
+        each.state for each in lines if each.state != "pass"
+    ]
+    for nodes in (KEPT_WHOLE, KEPT_WHOLE + 1):
+        words = container(gate_args(nodes=nodes), "gate-big")["args"]
+        assert ("--brief" in words) == (nodes > KEPT_WHOLE)
 
 
 def test_the_log_begins_with_how_the_nodes_parts_are_joined() -> None:
