@@ -19,7 +19,7 @@ SCRIPTS, PLAN_DIRECTORY, FILES = "/opt/gpucluster/gates", "/etc/gpucluster/gate"
 PORT = 29_400
 NEWCOMERS_KEY = "gpucluster/gate-newcomers"
 KEPT_WHOLE = 256
-"""Nodes whose verdicts fit whole in the ConfigMap of 1 MiB, some 2.2 KB each and half as much again where much fails."""
+"""Nodes whose verdicts fit whole in the ConfigMap of 1 MiB, 2.2 KB each, half as much again where much fails."""
 BENCHMARK_STEPS, BENCHMARK_SECONDS = 25, 300
 """Of training: a step takes about a second, and the model's weights are made up first (assumed)."""
 
