@@ -120,7 +120,8 @@ class AwsPoolPlan(PoolPlan):
     `idle` how many of it nobody here runs. The Lustre client takes `lustre_efa` of a node's EFA interfaces. Where
     `scaled`, Karpenter makes its nodes as pods need them, and `count` is how many there may be. `spot` says what its
     node groups may take beside its own type on spot. With `prefixes` addresses come in blocks of 16. `ami` is the image
-    of the user's own that its nodes boot, None for EKS' of the `ami_family`.
+    of the user's own that its nodes boot, None for EKS' of the `ami_family`. With `parallel_pulls` they get and unpack
+    layers of an image side by side.
     """
 
     instance: Instance
@@ -148,6 +149,7 @@ class AwsPoolPlan(PoolPlan):
     prefixes: bool = False
     ami: str | None = None
     ami_family: Literal["al2023", "bottlerocket"] = "al2023"
+    parallel_pulls: bool = False
 
     @property
     def offers(self) -> Offers:

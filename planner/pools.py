@@ -100,6 +100,9 @@ def aws_totals(pools: Iterable[AwsPoolPlan]) -> AwsTotals:
     return AwsTotals(nodes=both.nodes, gpus=both.gpus, efa_interfaces=sum(pool.efa * pool.count for pool in planned))
 
 
+_AS_ASKED = {"name", "role", "exclusive_cpus", "root_volume_gib", "ami", "ami_family", "parallel_pulls"}
+
+
 def _on_aws(
     pool: AwsPool, instances: Mapping[str, Instance], zones: int, today: date, idle: int, *, apart: bool, prefixes: bool
 ) -> AwsPoolPlan:
@@ -116,7 +119,7 @@ def _on_aws(
     full = usage is UsageClass.CAPACITY_BLOCK or held is not None
     strategy = update_strategy(training=pool.role == "training", block=full)
     return AwsPoolPlan(
-        **pool.model_dump(include={"name", "role", "exclusive_cpus", "root_volume_gib", "ami", "ami_family"}),
+        **pool.model_dump(include=_AS_ASKED),
         hardware=instance.type,
         gpu=instance.gpu,
         count=pool.most,

@@ -23,6 +23,7 @@ _BOTTLEROCKET_LACKS = {
     "sandbox": "puts gVisor's programs beside containerd, where Bottlerocket's file system is read-only",
     "ami": "is an image built from EKS' AL2023 one, and Bottlerocket reads other user data",
     "karpenter": "boots EKS' AL2023 images",
+    "parallel_pulls": "is a feature gate of nodeadm, which Bottlerocket has not",
 }
 
 
@@ -89,6 +90,12 @@ class AwsPool(Pool):
         ),
     ] = None
     root_volume_gib: Annotated[int, Field(ge=20, le=16384)] = 200
+    parallel_pulls: Annotated[
+        bool,
+        Field(
+            description="a node gets and unpacks layers of an image side by side (SOCI), for images of 10 GB and more"
+        ),
+    ] = False
     repair: Annotated[
         bool, Field(description="EKS reboots or replaces nodes that its monitoring agent finds unhealthy")
     ] = True

@@ -145,4 +145,5 @@ def _pool(
         max_days=scaled.max_days,
         after=[release],
         login=mirror_login(plan),
+        parallel_pulls=pool.parallel_pulls,
     )

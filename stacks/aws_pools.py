@@ -102,6 +102,7 @@ def node_pools(
             own=own_image(pool, pool.ami, cluster, hardware) if pool.ami else None,
             login=mirror_login(plan),
             exclusive_spare_millicores=EXCLUSIVE_SPARE_MILLICORES if pool.exclusive_cpus else 0,
+            parallel_pulls=pool.parallel_pulls,
             hugepages=hugepages_mib(pool.efa) // 2,
             after=after,
         )

@@ -49,6 +49,7 @@ class KarpenterPoolArgs:
     max_days: int
     after: Sequence[pulumi.Resource]
     login: MirrorLogin | None = None
+    parallel_pulls: bool = False
 
 
 class KarpenterPool(Component):
@@ -84,6 +85,7 @@ class KarpenterPool(Component):
         self.register_outputs({"nodePool": args.pool})
 
     def _class(self, args: KarpenterPoolArgs) -> dict[str, Any]:
+        told = message(raid=False, login=args.login, parallel_pulls=args.parallel_pulls)
         return {
             "amiSelectorTerms": [{"alias": f"al2023@{args.release}"}],
             "instanceProfile": args.instance_profile,
@@ -103,7 +105,7 @@ class KarpenterPool(Component):
             ],
             **({"instanceStorePolicy": "RAID0"} if args.local_nvme else {}),
             # Karpenter adds its own NodeConfig to a MIME message (pkg/providers/amifamily/bootstrap/nodeadm.go).
-            **({"userData": message(raid=False, login=args.login)} if args.login else {}),
+            **({"userData": told} if told else {}),
             # Of these Karpenter makes those of its instances, volumes and interfaces: by them a sweep finds them.
             "tags": {**args.tags, **self.tags("node")},
         }

@@ -78,6 +78,7 @@ class NodePoolArgs:
     own: OwnImage | None = None
     login: MirrorLogin | None = None
     exclusive_spare_millicores: int = 0
+    parallel_pulls: bool = False
     hugepages: int = 0
     beside: pulumi.Input[str] | None = None
     after: Sequence[pulumi.Resource] = ()
@@ -205,6 +206,7 @@ def _user_data(args: NodePoolArgs) -> pulumi.Input[str] | None:
         return bottlerocket_data(raid=args.local_nvme, hugepages=args.hugepages)
     further: dict[str, Any] = {"raid": args.local_nvme, "lustre_efa": args.lustre_efa, "sandbox": args.sandbox}
     further |= {"login": args.login, "exclusive_spare_millicores": args.exclusive_spare_millicores}
+    further["parallel_pulls"] = args.parallel_pulls
     if args.own is None:
         return user_data(**further)
     group = {"eks.amazonaws.com/nodegroup": physical_name(args.pool, limit=63)}

@@ -80,6 +80,14 @@ def sandbox_config() -> dict[str, object]:
     return _of_node(spec)
 
 
+def pulls_config() -> dict[str, object]:
+    """NodeConfig of nodeadm by which layers of an image are got and unpacked side by side: SOCI becomes containerd's
+    snapshotter, whose directory is on the array of local NVMe (amazon-eks-ami, nodeadm/internal/containerd/config.go;
+    templates/al2023/runtime/bin/setup-local-disks). The gate is experimental by nodeadm's own word.
+    """
+    return _of_node({"featureGates": {"FastImagePull": True}})
+
+
 def user_data(**further: Any) -> str | None:
     """The `message` in base64, as a launch template wants it; None where there is nothing to say."""
     text = message(**further)
@@ -126,8 +134,8 @@ def message(**further: Any) -> str | None:
     """The MIME message; None where there is nothing to say. Local NVMe becomes one array unless `raid` is False.
 
     `lustre_efa` EFA interfaces of a node are Lustre's too; `sandbox` is where gVisor comes from, `login` where the node
-    reads who it is at the mirror. With `exclusive_spare_millicores` pods have their CPUs to themselves, so much apart.
-    JSON is YAML, and does not depend on a YAML writer.
+    reads who it is at the mirror. With `exclusive_spare_millicores` pods have their CPUs to themselves, so much apart,
+    with `parallel_pulls` layers of an image come side by side. JSON is YAML, and does not depend on a YAML writer.
     """
     parts = list(_parts(**further))
     return _written(parts) if parts else None
@@ -159,9 +167,12 @@ def _parts(
     sandbox: SandboxSource | None = None,
     login: MirrorLogin | None = None,
     exclusive_spare_millicores: int = 0,
+    parallel_pulls: bool = False,
 ) -> Iterator[tuple[str, str]]:
     if raid:
         yield _config(raid_config())
+    if parallel_pulls:
+        yield _config(pulls_config())
     if exclusive_spare_millicores:
         yield _config(cpus_config(exclusive_spare_millicores))
     if sandbox:

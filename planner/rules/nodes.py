@@ -173,6 +173,24 @@ def exclusive_cpus_few(draft: Draft) -> Iterable[Observation]:
 
 
 @aws_rule(
+    "I04",
+    each=known_pools,
+    formula="the type has local NVMe, if parallelPulls",
+    source="amazon-eks-ami, nodeadm/doc/examples.md, 'Enabling fast image pull': below 600 MiB/s of the volume that "
+    "images are on, pulls may take longer; EBS user guide: gp3 has 125 MiB/s",
+)
+def parallel_pulls_slow(_: AwsDraft, _pool: AwsPool, plan: AwsPoolPlan) -> Iterable[Observation]:
+    """Layers that a node unpacks side by side go to a disk that takes them: local NVMe, where nodeadm moves images."""
+    if plan.parallel_pulls and plan.nvme is None:
+        yield Observation(
+            path="parallelPulls",
+            sentence=f"a {plan.hardware} has no local NVMe: images go to its root volume, a gp3 of 125 MiB/s, and "
+            "below 600 MiB/s layers side by side may take longer than one after the other",
+            remedy="remove parallelPulls, or take a type with local NVMe",
+        )
+
+
+@aws_rule(
     "KJ33 I04",
     each=known_pools,
     formula="no AL2023 GPU pool, GPU type of Arm, storage.lustre.efa in training, mirror with a login: if bottlerocket",

@@ -316,6 +316,13 @@ def test_a_node_of_such_an_image_is_told_its_cluster_and_comes_with_labels_and_t
     }
 
 
+def test_layers_come_side_by_side_where_the_pool_says_so() -> None:
+    """nodeadm merges the parts; without the key a node's user data is as it was."""
+    merged = instances.node_config(template(parallel_pulls=True)["userData"])
+    assert merged == {"instance": {"localStorage": {"strategy": "RAID0"}}, "featureGates": {"FastImagePull": True}}
+    assert b"featureGates" not in base64.b64decode(template()["userData"])
+
+
 def test_a_kubelet_gives_pods_cpus_of_their_own_where_the_pool_says_so_aa03() -> None:
     """nodeadm merges the parts: how the disks are joined stays."""
     merged = instances.node_config(user_data(exclusive_spare_millicores=4000))

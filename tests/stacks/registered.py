@@ -568,6 +568,9 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
     "pools.*.exclusiveCpus": lambda graph, pool: (
         b"cpuManagerPolicy" in base64.b64decode(template(graph, pool).get("userData") or "")
     ),
+    "pools.*.parallelPulls": lambda graph, pool: (
+        b"FastImagePull" in base64.b64decode(template(graph, pool).get("userData") or "")
+    ),
     "pools.*.sandboxed": lambda graph, pool: b"runsc" in base64.b64decode(template(graph, pool).get("userData") or ""),
     "vpc.prefixes": at("node-addons-vpc-cni", "configurationValues", lambda text: "ENABLE_PREFIX_DELEGATION" in text),
     "pipelines.gib": at("pipelines-mysql", "spec.volumeClaimTemplates.0.spec.resources.requests.storage", units("Gi")),

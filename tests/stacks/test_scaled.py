@@ -1,5 +1,6 @@
 """Pools whose nodes Karpenter makes: what is registered for them, and in which order it goes."""
 
+import base64
 import json
 from copy import deepcopy
 from functools import cache
@@ -10,6 +11,7 @@ from catalogue.versions import KARPENTER_CRDS, KUBECTL_IMAGE, WAIT_IMAGE
 from planner.nodes import CONTROLLER_REQUEST
 from policy import RULES
 from policy.rule import violations
+from rehearsal.eks import instances
 from tests.graph.harness import Recorded
 from tests.graph.stackfiles import graph_of, run_program, stack_config
 
@@ -55,6 +57,15 @@ def test_a_node_pool_says_what_may_be_started_and_how_many_gpus_together() -> No
     assert pool["disruption"]["consolidationPolicy"] == "WhenEmpty"
     assert pool["disruption"]["consolidateAfter"] == "300s"
     assert pool["template"]["spec"]["expireAfter"] == "720h"
+
+
+def test_its_nodes_get_layers_of_images_side_by_side_where_the_pool_says_so() -> None:
+    """Karpenter merges its own NodeConfig with that of the class."""
+    asked = scaled()
+    asked["gpucluster:pools"][2] |= {"parallelPulls": True}
+    told = run_program(asked, stack="dev").one("pool-inference-class").inputs["spec"]["userData"]
+    assert instances.node_config(base64.b64encode(told.encode()).decode()) == {"featureGates": {"FastImagePull": True}}
+    assert "userData" not in spec("pool-inference-class")
 
 
 def test_its_nodes_are_what_the_pools_nodes_are() -> None:
