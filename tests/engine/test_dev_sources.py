@@ -85,7 +85,7 @@ def test_a_cleaner_that_says_nothing_of_its_restarts_is_refused_st15(dev: Rehear
     template: dict[str, Any] = {"spec": {"containers": [{"name": "cleaner", "image": IMAGE}]}}
     spec = {"schedule": "0 3 * * *", "jobTemplate": {"spec": {"template": template}}}
     cleaner = thing("batch/v1", "CronJob", "nvme-cleanup", place, spec=spec)
-    assert "template.spec.restartPolicy: Unsupported value" in refused(dev, cleaner)
+    assert "template.spec.restartPolicy: Required value" in refused(dev, cleaner)
     template["spec"]["restartPolicy"] = "Never"
     dev.kube.call("POST", dev.kube.path("batch/v1", "CronJob", place) + "?dryRun=All", cleaner)
 

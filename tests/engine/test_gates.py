@@ -216,10 +216,8 @@ def _kept(site: Rehearsed) -> list[dict[str, Any]]:
 
 
 def test_a_run_that_fails_says_class_node_rank_and_next_step(gated: tuple[Rehearsed, str]) -> None:
-    """In the cluster, as an event of its job, and in `make status`; when the GPU is well it runs on from its save."""
+    """In the cluster, as an event of its job, and in `make status`; it runs on when the GPU is well."""
     site, _ = gated
-    first = f"{RUN}-master-0"
-    until(lambda: len(_saved(site)) > 1, "a save after the first")
     workers = site.kube.list("v1", "Pod", WHERE, label_selector="training.kubeflow.org/replica-type=worker")
     (node,) = {each["spec"]["nodeName"] for each in workers}
     site.order(ordering.fail, node=node, kind="gpu-memory", gpu=0, target=None)
@@ -238,7 +236,6 @@ def test_a_run_that_fails_says_class_node_rank_and_next_step(gated: tuple[Rehear
     ]
     assert event["message"] == kept["sentence"]
     until(lambda: len(where_the_run_is(site)) == 2, "the run to go on")
-    _assert_resumed(site, first)
     site.assert_quiet()
 
 
@@ -265,6 +262,17 @@ def _assert_resumed(site: Rehearsed, first: str) -> None:
     begun = until(said, "the first rank to say where it begins again")
     assert re.search(r"resumed from /checkpoints/step-(\d+): step \1", begun), begun
     assert "the run begins at step 0" not in begun
+
+
+def test_a_run_of_fixed_size_goes_on_from_its_newest_whole_save(gated: tuple[Rehearsed, str]) -> None:
+    """The pod is the same one, whose process was started again."""
+    site, _ = gated
+    first = f"{RUN}-master-0"
+    until(lambda: len(_saved(site)) > 1, "a save after the first")
+    pod = _run_pods(site)[first]
+    site.order(ordering.fail, node=pod["spec"]["nodeName"], kind="nccl-timeout", gpu=0, target=None)
+    _assert_resumed(site, first)
+    assert _run_pods(site)[first]["metadata"]["uid"] == pod["metadata"]["uid"]
 
 
 @pytest.fixture(scope="module")
