@@ -3,9 +3,13 @@
 The kubelet is played by a loop that starts etcd while its static pod's manifest is there, and ends it when it is not.
 """
 
+import base64
 import json
+import re
 import shlex
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Address
@@ -16,21 +20,25 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from moto.server import ThreadedMotoServer
 
-from components.metal.etcd_snapshots import CERTIFICATES, LOOK, SAVE
+from components.metal.etcd_snapshots import CERTIFICATES, FILE, LOOK, SAVE, copying
 from rehearsal.metal.hall import Hall
 from rehearsal.metal.host import Host
 from rehearsal.metal.lacking import missing
 from rehearsal.metal.machine import Machine
 from rehearsal.tests.inside.account import until
 from rehearsal.toolchain import ensure
+from tests.components.samples import CLI
 
 from .racks import over_ssh
 
 pytestmark = pytest.mark.engine
 
 LACKING = missing()
-RESTORE = (Path(__file__).resolve().parents[3] / "node/etcd/restore.sh").read_text()
+ROOT = Path(__file__).resolve().parents[3]
+RESTORE = (ROOT / "node/etcd/restore.sh").read_text()
+PAGE = (ROOT / "docs/how-to/metal.md").read_text(encoding="utf-8")
 NAMES = {f"cp-{number}": f"10.50.0.{number}" for number in (1, 2, 3)}
 MEMBERS = " ".join(f"{name}={address}" for name, address in NAMES.items())
 CTL = shlex.join(SAVE[: SAVE.index("snapshot")])
@@ -167,7 +175,47 @@ def step(hall: Hall, host: Host, words: str) -> tuple[int | None, str]:
     return done.status, done.stdout + done.stderr
 
 
-def test_what_was_saved_is_back_after_the_loss(cluster: tuple[Hall, dict[str, Host]]) -> None:
+@pytest.fixture
+def store() -> Iterator[str]:
+    """An object store that answers as S3 does, at this address."""
+    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+def through_the_store(snapshot: bytes, store: str, place: Path) -> bytes:
+    """Where the pod of the schedule copies it, and from where the page's own command brings it, by the real AWS CLI."""
+    keys = {"AWS_ACCESS_KEY_ID": "site", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_DEFAULT_REGION": "us-east-1"}
+    env = {
+        **keys,
+        "AWS_ENDPOINT_URL": store,
+        "HOME": str(place),
+        "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
+    }
+    (place / "etcd.db").write_bytes(snapshot)
+    script = copying(CLI, "s3://gpucluster-metal/etcd").replace(FILE, str(place / "etcd.db"))
+    hour = datetime.now(UTC)
+    (line,) = re.findall(r"^\$ (aws s3 cp .*) etcd\.db$", PAGE, re.MULTILINE)
+    there = re.compile(r"etcd/\d-\d\d\.db")
+    assert there.search(line)
+    fetch = there.sub("etcd/*.db", line).replace("https://s3.hall-2.example.com", store)
+    subprocess.run(["aws", "s3", "mb", "s3://gpucluster-metal"], env=env, check=True, timeout=60)
+    subprocess.run(["sh", "-c", script], env=env, check=True, timeout=60)
+    listed = subprocess.run(
+        ["aws", "s3", "ls", "s3://gpucluster-metal/etcd/"], env=env, check=True, capture_output=True
+    )
+    (name,) = re.findall(r"(\d-\d\d)\.db", listed.stdout.decode())
+    assert name in {each.strftime("%u-%H") for each in (hour, datetime.now(UTC))}
+    words = shlex.split(fetch.replace("*", name))
+    subprocess.run([*words, str(place / "fetched.db")], env=env, check=True, timeout=60)
+    return (place / "fetched.db").read_bytes()
+
+
+def test_what_was_saved_is_back_after_the_loss(
+    cluster: tuple[Hall, dict[str, Host]], store: str, tmp_path: Path
+) -> None:
     hall, hosts = cluster
     first, *_ = hosts.values()
     agree(hall, first)
@@ -181,7 +229,8 @@ def test_what_was_saved_is_back_after_the_loss(cluster: tuple[Hall, dict[str, Ho
     assert saved.status == 0, saved.stderr
     assert over_ssh(hall, first, f"{CTL} put /registry/configmaps/default/late lost").status == 0
     newest = revision(hall, first)
-    copied = over_ssh(hall, first, "base64 -w0 /snapshot/etcd.db").stdout
+    taken = base64.b64decode(over_ssh(hall, first, "base64 -w0 /snapshot/etcd.db").stdout)
+    copied = base64.b64encode(through_the_store(taken, store, tmp_path)).decode()
 
     for host in hosts.values():
         over_ssh(hall, host, "mkdir -p /var/tmp && base64 -d >/var/tmp/etcd.db", copied)
