@@ -9,15 +9,12 @@ from ipaddress import IPv4Address
 from typing import Any
 from urllib.parse import unquote
 
-from moto.ec2.models import ec2_backends
-
-from rehearsal.cloud.account import ACCOUNT
 from rehearsal.cloud.acm import set_certificates
 from rehearsal.cloud.buckets import owner_of, set_bucket
+from rehearsal.cloud.ec2 import notices
 from rehearsal.cloud.ec2.capacity import grant, set_capacity
 from rehearsal.cloud.ec2.offerings import set_offering
 from rehearsal.cloud.ec2.reservations import set_reservation
-from rehearsal.cloud.ec2.use import tags_of_live
 from rehearsal.cloud.faults import Fault
 from rehearsal.cloud.functions import function_told
 from rehearsal.cloud.iam import set_people
@@ -52,7 +49,8 @@ class Control:
             ("DELETE", "deletion-protection"): (0, self._unprotect_clusters),
             ("GET", "nodegroups"): (0, self._list_nodegroups),
             ("PUT", "nodegroups"): (3, lambda path, order: lifecycle.set_nodegroup(path[0], path[1], path[2], order)),
-            ("GET", "instances"): (1, lambda path, _order: tags_of_live(ec2_backends[ACCOUNT][path[0]])),
+            ("GET", "instances"): (1, lambda path, _order: notices.seen(path[0])),
+            ("PUT", "spot-notices"): (2, lambda path, order: notices.give_notice(path[0], path[1], order)),
             ("GET", "addons"): (0, self._list_addons),
             ("PUT", "addons"): (3, lambda path, order: lifecycle.set_addon(path[0], path[1], path[2], order)),
             ("GET", "caller"): (0, lambda _path, _order: {"address": self._caller}),

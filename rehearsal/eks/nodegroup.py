@@ -3,10 +3,11 @@
 import logging
 import time
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from rehearsal.cloud.ec2.use import NOTICED
 from rehearsal.eks import drain, instances, join, launches, repair
 from rehearsal.eks.launches import Launcher, outdated
 from rehearsal.eks.registration import Registration
@@ -44,8 +45,8 @@ class NodeGroup:
         self._problems: dict[str, list[str]] = {}
         self._reported: tuple[str, str] | None = None
 
-    def reconcile(self, described: Described, live: Collection[str]) -> bool:
-        """One step; `live` are the ids of the account's instances. True when the node group is gone."""
+    def reconcile(self, described: Described, live: Mapping[str, Mapping[str, str]]) -> bool:
+        """One step; `live` are the tags of the account's instances by id. True when the node group is gone."""
         self._notice(live)
         if described["status"] == "DELETING":
             return self._delete()
@@ -65,8 +66,16 @@ class NodeGroup:
             self._instances = self._launcher.present()
         return self._instances
 
-    def _notice(self, live: Collection[str]) -> None:
-        """Instances that EC2 does not have any more take their nodes with them, however they ended."""
+    def _notice(self, live: Mapping[str, Mapping[str, str]]) -> None:
+        """Instances that EC2 does not have any more take their nodes with them, however they ended.
+
+        Of one that EC2 is going to take EKS drains the node at once and asks for another (EKS user guide, "Managed node
+        group capacity types": of a notice that comes before the replacement is ready).
+        """
+        for instance in self._live:
+            if NOTICED in live.get(instance, {}) and instance not in self._leaving:
+                log.info("%s: EC2 takes %s", self.name, instance)
+                self._leaving[instance] = time.monotonic()
         for instance in [each for each in self._live if each not in live]:
             if instance not in self._leaving:
                 log.info("%s: instance %s ended by itself", self.name, instance)

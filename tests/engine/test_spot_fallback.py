@@ -95,19 +95,37 @@ def test_what_is_missing_comes_on_demand_and_the_gang_runs(short: tuple[Rehearse
     site.assert_quiet()
 
 
-def test_what_ec2_takes_is_asked_for_on_demand_too(short: tuple[Rehearsed, Schedules]) -> None:
-    """EC2 takes the instance, without the notice that it gives on AWS, and has no other one."""
+def test_what_ec2_takes_is_drained_at_its_notice_and_asked_for_on_demand(
+    short: tuple[Rehearsed, Schedules],
+) -> None:
+    """EC2 has no other one. The pod that was there ends while its instance still runs; the first rank saves then."""
     site, _ = short
     ec2 = site.aws("ec2")
     tags = [{"Name": "tag:eks:nodegroup-name", "Values": ["training"]}]
     running = [*tags, {"Name": "instance-state-name", "Values": ["running"]}]
-    (found,) = ec2.describe_instances(Filters=running)["Reservations"]
+    ((doomed,),) = (each["Instances"] for each in ec2.describe_instances(Filters=running)["Reservations"])
+    address = doomed["PrivateDnsName"]
+    (there,) = [pod for pod in gang(site) if pod["spec"]["nodeName"] == address]
+    before = max(kept(site))
     limit(site, 0)
-    ec2.terminate_instances(InstanceIds=[each["InstanceId"] for each in found["Instances"]])
+    site.session.control("PUT", f"spot-notices/{site.region}/{doomed['InstanceId']}", {})
+    until(lambda: there["metadata"]["uid"] not in {pod["metadata"]["uid"] for pod in gang(site)}, "its pod to end")
+    assert ec2.describe_instances(Filters=running)["Reservations"], "it was ended by its node's drain"
     until(lambda: markets(site) == ["ON_DEMAND"], "the spot node to go")
     after(short, 18)
     until(lambda: markets(site) == ["ON_DEMAND"] * 2, "another one on demand")
     until(lambda: len(gang(site)) == 2, "the gang to run again")
+    if there["metadata"]["name"] == f"{RUN}-master-0":
+        assert resumed(site) > before
+
+
+def resumed(site: Rehearsed) -> int:
+    """The step from which the first rank's process goes on, which is that of the newest save at its start."""
+    said = site.kubectl("logs", "--namespace=training", f"{RUN}-master-0")
+    found = re.search(r"^resumed from /checkpoints/step-(\d+): step \1$", said, re.MULTILINE)
+    assert found, said
+    assert "skipped" not in said, "what was saved at the end is whole"
+    return int(found[1])
 
 
 def test_another_count_brings_a_node_and_those_that_run_stay(short: tuple[Rehearsed, Schedules]) -> None:
@@ -154,9 +172,5 @@ def test_a_run_that_a_gang_of_higher_priority_ends_saves_and_resumes_there_m04_t
     site.up().require()
     until(lambda: len(gang(site)) == 2, "the run to have its nodes again")
     assert before.isdisjoint(pod["metadata"]["uid"] for pod in gang(site))
-    said = site.kubectl("logs", "--namespace=training", f"{RUN}-master-0")
-    found = re.search(r"^resumed from /checkpoints/step-(\d+): step \1$", said, re.MULTILINE)
-    assert found, said
-    assert int(found[1]) == newest
+    assert resumed(site) == newest
     assert newest > 0, "a save of its first step alone is what every run has"
-    assert "skipped" not in said, "what was saved at the end is whole"

@@ -4,11 +4,13 @@ Sources: EC2 user guide, "Store instance launch parameters in Amazon EC2 launch 
 the subnet: the interfaces of a template without one are made in the subnet of the request.
 """
 
+from copy import copy
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
 from moto.core.responses import ActionResult
+from moto.ec2.models.instances import Instance
 from moto.ec2.responses import EC2Response
 from moto.ec2.utils import parse_user_data
 
@@ -65,6 +67,12 @@ def run_instances(_original: Any, self: Any) -> ActionResult:
     if token:
         tokens[token] = reservation
     return ActionResult(reservation)
+
+
+@AMENDMENTS.around(Instance, "terminate")
+def terminate(original: Any, self: Any) -> Any:
+    """Once more is no error (EC2 API reference, TerminateInstances: "idempotent"); moto misses the interfaces then."""
+    return copy(self._state) if self.state == "terminated" else original(self)
 
 
 def specified(backend: Any, region: str, request: dict[str, Any]) -> LaunchSpec:

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+NOTICED = "spot-notice"
+"""Beside the tags of a live instance that EC2 is going to take, in what the rehearsal's own route tells."""
+
 
 def interfaces_in(backend: Any, subnet_id: str) -> list[str]:
     """Ids of the network interfaces in a subnet, whoever made them: instances, NAT, EKS, FSx, endpoints."""

@@ -1,14 +1,17 @@
 """What Karpenter asks an account for: fleets, EKS' images, profiles below a path, messages that take their time."""
 
+import json
 import threading
 import time
 from collections.abc import Iterator
 from typing import Any
+from urllib.error import HTTPError
 
 import pytest
 
+from rehearsal.cloud.ec2.use import NOTICED
 from rehearsal.eks.api.releases import published
-from rehearsal.tests.cloud.conftest import REGION, Cloud
+from rehearsal.tests.cloud.conftest import REGION, Cloud, until
 from rehearsal.tests.cloud.world import Network
 
 IMAGE = next(each for each, name in published().items() if "x86_64-nvidia-1.36-v20260728" in name)
@@ -170,3 +173,27 @@ def test_offers_come_page_by_page(ec2: Any) -> None:
     assert len(page["InstanceTypeOfferings"]) == 1000
     rest = ec2.describe_instance_type_offerings(**asked, NextToken=page["NextToken"])
     assert rest["InstanceTypeOfferings"][0] not in page["InstanceTypeOfferings"]
+
+
+def test_a_spot_instance_is_taken_after_its_notice(fleet: Any, cloud: Cloud) -> None:
+    """EventBridge tells those whose rules ask. On demand there is no notice."""
+    (spot,) = fleet(SMALL)["Instances"][0]["InstanceIds"]
+    (other,) = fleet(SMALL, market="on-demand")["Instances"][0]["InstanceIds"]
+    events, sqs = cloud._client("events"), cloud._client("sqs")
+    queue = sqs.create_queue(QueueName="interruptions")["QueueUrl"]
+    arn = sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    kinds = {"detail-type": ["EC2 Spot Instance Interruption Warning"], "source": ["aws.ec2"]}
+    events.put_rule(Name="interruptions", EventPattern=json.dumps(kinds))
+    events.put_targets(Rule="interruptions", Targets=[{"Id": "queue", "Arn": arn}])
+    cloud.call("PUT", f"spot-notices/{REGION}/{spot}", {"seconds": 1})
+    (told,) = sqs.receive_message(QueueUrl=queue)["Messages"]
+    assert json.loads(told["Body"])["detail"] == {"instance-id": spot, "instance-action": "terminate"}
+    assert {each for each, tags in cloud.call("GET", f"instances/{REGION}").items() if NOTICED in tags} == {spot}
+    with pytest.raises(HTTPError) as refused:
+        cloud.call("PUT", f"spot-notices/{REGION}/{other}", {})
+    assert f"no spot instance {other} runs" in refused.value.read().decode()
+    until(lambda: spot not in cloud.call("GET", f"instances/{REGION}"))
+    assert other in cloud.call("GET", f"instances/{REGION}")
+    events.remove_targets(Rule="interruptions", Ids=["queue"])
+    events.delete_rule(Name="interruptions")
+    sqs.delete_queue(QueueUrl=queue)

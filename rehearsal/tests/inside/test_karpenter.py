@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from rehearsal.cloud.account import ACCOUNT
 from rehearsal.images.table import known
 from rehearsal.kubelet.images import Images
 from rehearsal.tests.inside.account import REGION, until
@@ -180,20 +181,11 @@ def test_a_spot_notice_drains_the_node_before_it_goes(scaled: Site) -> None:
     scaled.apply(_server(1))
     until(lambda: len(_instances(scaled)) == 1 and len(_running(scaled)) == 1, 120, "one node is left")
     (doomed,) = _instances(scaled)
-    notice = {
-        "version": "0",
-        "id": "1",
-        "source": "aws.ec2",
-        "detail-type": "EC2 Spot Instance Interruption Warning",
-        "account": "123456789012",
-        "time": "2026-11-25T12:00:00Z",
-        "region": REGION,
-        "resources": [],
-        "detail": {"instance-id": doomed["InstanceId"], "instance-action": "terminate"},
-    }
-    sqs = scaled.account.own.client("sqs", REGION)
-    url = sqs.get_queue_url(QueueName="interruptions")["QueueUrl"]
-    sqs.send_message(QueueUrl=url, MessageBody=json.dumps(notice))
+    events, queue = scaled.account.own.client("events", REGION), f"arn:aws:sqs:{REGION}:{ACCOUNT}:interruptions"
+    pattern = {"source": ["aws.ec2"], "detail-type": ["EC2 Spot Instance Interruption Warning"]}
+    events.put_rule(Name="interruptions", EventPattern=json.dumps(pattern))
+    events.put_targets(Rule="interruptions", Targets=[{"Id": "queue", "Arn": queue}])
+    scaled.account.control("PUT", f"spot-notices/{REGION}/{doomed['InstanceId']}", {})
     until(
         lambda: doomed["InstanceId"] not in {each["InstanceId"] for each in _instances(scaled)},
         120,

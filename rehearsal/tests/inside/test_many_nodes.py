@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from rehearsal.cloud.ec2.use import NOTICED
 from rehearsal.cloud.seen.aws import Aws
-from rehearsal.eks import nodegroup
+from rehearsal.eks import drain, nodegroup
 from rehearsal.eks.nodegroup import JOINING, READY_EACH_SECONDS, READY_SECONDS, NodeGroup
 from rehearsal.keys import Account, Keys
 from rehearsal.kubelet.hosts import Host, Hosts
@@ -88,7 +89,7 @@ READY = [{"type": "Ready", "status": "True"}]
 
 def step(group: Group) -> int:
     """One step of the group; how many of its nodes are ready then."""
-    group.reconcile(DESCRIBED, [f"i-{each:03}" for each in range(SIZE)])
+    group.reconcile(DESCRIBED, {f"i-{each:03}": {} for each in range(SIZE)})
     return sum(group._is_ready(each) for each in group._live)
 
 
@@ -135,6 +136,32 @@ def test_machines_that_cannot_join_keep_nobody_from_it(group: Group, monkeypatch
     for _ in range(9):
         ready = step(group)
     assert ready == 80
+
+
+def test_a_machine_that_ec2_will_take_is_drained_first_and_another_is_asked_for(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(8):
+        step(group)
+    asked: list[int] = []
+    ended: list[str] = []
+    drained: list[str] = []
+    pods = [["training/worker-0"], []]
+
+    def launch(_described: Any, missing: int, _held: Any) -> dict[str, Any]:
+        asked.append(missing)
+        return {}
+
+    monkeypatch.setattr(group._launcher, "launch", launch)
+    monkeypatch.setattr(drain, "cordon", lambda _world, node: drained.append(node))
+    monkeypatch.setattr(drain, "evict", lambda *_: pods.pop(0))
+    ec2 = SimpleNamespace(terminate_instances=lambda InstanceIds: ended.extend(InstanceIds))  # noqa: N803 - boto3's
+    monkeypatch.setattr(group._world.aws, "ec2", ec2, raising=False)
+    live = {f"i-{each:03}": ({NOTICED: "yes"} if each == 42 else {}) for each in range(SIZE)}
+    group.reconcile(DESCRIBED, live)
+    assert (asked, drained, ended) == ([1], ["i-042"], []), "its pod has not left"
+    group.reconcile(DESCRIBED, live)
+    assert ended == ["i-042"]
 
 
 def test_one_look_reads_a_thing_once_however_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
