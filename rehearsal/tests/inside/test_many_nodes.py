@@ -153,6 +153,7 @@ def test_a_machine_that_ec2_will_take_is_drained_first_and_another_is_asked_for(
         return {}
 
     monkeypatch.setattr(group._launcher, "launch", launch)
+    monkeypatch.setattr(group._registration, "remove", lambda _: None)
     monkeypatch.setattr(drain, "cordon", lambda _world, node: drained.append(node))
     monkeypatch.setattr(drain, "evict", lambda *_: pods.pop(0))
     ec2 = SimpleNamespace(terminate_instances=lambda InstanceIds: ended.extend(InstanceIds))  # noqa: N803 - boto3's
