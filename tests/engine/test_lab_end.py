@@ -3,10 +3,12 @@
 What costs is counted by AWS' own APIs. The clock is the schedule's; all else runs in real time.
 """
 
+import os
+import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -62,13 +64,13 @@ class Lab:
 
 
 @contextmanager
-def made(directory: Path, name: str, **changes: object) -> Iterator[Lab]:
-    """The lab of Pulumi.lab.yaml, with sections of its file replaced."""
+def made(directory: Path, name: str, *, killed: bool = False, **changes: object) -> Iterator[Lab]:
+    """The lab of Pulumi.lab.yaml, with sections of its file replaced; `killed` is who kills its engine."""
     tree = Tree.copy(directory / "tree")
     file = tree.stack("lab").set("gpucluster:platform.region", "us-east-2")
     for section, value in changes.items():
         file.set(f"gpucluster:{section}", value)
-    with rehearsed(name, tree, directory / "state", "lab") as site:
+    with rehearsed(name, tree, directory / "state", "lab", killed=killed) as site:
         clock = Schedules(site.session.site.account, site.region, datetime.now(UTC))
         yield Lab(site, clock)
         clock.close()
@@ -192,6 +194,27 @@ def test_a_lab_that_expires_while_up_runs_ends_whatever_up_still_makes(lab: Lab)
     assert outcome.status != 0, "an up whose nodes are taken away does not say that all is well"
     lab.end()
     lab.away()
+
+
+@pytest.mark.scale
+def test_a_destroy_after_the_end_that_is_killed_is_gone_on_with(tmp_path: Path) -> None:
+    """While it deletes what the keeper left: the network, roles and buckets, which cost nothing by the hour."""
+    struck: list[Step] = []
+    with made(tmp_path, "lab-killed", killed=True, training={"runs": []}) as lab:
+
+        def watch(seen: Step | Diagnostic | None, _: Record) -> None:
+            if isinstance(seen, Step) and seen.op == "delete" and seen.type.startswith("aws:") and not struck:
+                pid = lab.site.session.locked_by()
+                assert pid is not None
+                os.kill(pid, signal.SIGKILL)
+                struck.append(seen)
+
+        lab.site.up().require()
+        lab.end()
+        engine = replace(lab.site.engine, env={**lab.site.engine.env, **removal.GONE})
+        outcome = engine.destroy("--refresh", watch=watch)
+        assert (outcome.status, len(struck)) == (-signal.SIGKILL, 1), outcome.explain()
+        lab.away()
 
 
 @pytest.mark.scale
