@@ -124,8 +124,9 @@ trust: setup ## in a job of a workflow: refuse its AWS role if other jobs may ta
 extend: setup ## extend the lab STACK by HOURS=2, within its budget: make extend STACK=lab HOURS=2; REGION=, PROFILE=
 	@$(RUN) sweep.extend --stack "$$STACK" --hours "$$HOURS" $${REGION:+--region "$$REGION"} $${PROFILE:+--profile "$$PROFILE"}
 
-vacate: setup ## before pulumi destroy: delete load balancers and volumes that controllers created in STACK's cluster, and runs submitted by hand; CONTEXT= of kubectl, CONFIRM=
-	@$(RUN) sweep.vacate --stack "$$STACK" $${CONTEXT:+--context "$$CONTEXT"} $${CONFIRM:+--confirm "$$CONFIRM"}
+vacate: setup ## before pulumi destroy: delete what controllers created in STACK's cluster, interfaces of dead nodes, and runs submitted by hand; after it: late logs; CONTEXT= of kubectl, REGION=, PROFILE=, CONFIRM=
+	@$(RUN) sweep.vacate --stack "$$STACK" $${CONTEXT:+--context "$$CONTEXT"} $${REGION:+--region "$$REGION"} \
+	  $${PROFILE:+--profile "$$PROFILE"} $${CONFIRM:+--confirm "$$CONFIRM"}
 
 destroy-plan: setup ## show what a destroy of STACK would leave, why, its price per month, and the order of the rest; no account
 	@$(RUN) tests.graph.destroy "$$STACK"

@@ -1,7 +1,7 @@
-"""The calls of `make sweep` and `make extend`, and the IAM policy that allows them and nothing else.
+"""The calls of `make sweep`, `make extend` and `make vacate`, and the IAM policy that allows them and nothing else.
 
 `python -m sweep.rights` writes the policy's file. Which actions know resources and tags: Service Authorization
-Reference, the tables of Amazon EC2, EKS, FSx, Elastic Load Balancing v2, Systems Manager and Lambda.
+Reference, the tables of Amazon EC2, EKS, FSx, Elastic Load Balancing v2, CloudWatch Logs, Systems Manager and Lambda.
 """
 
 import json
@@ -23,7 +23,7 @@ LOOKS = (
     *(f"ec2:Describe{what}" for what in ("NetworkInterfaces", "SecurityGroups", "VpcEndpoints")),
     *(f"eks:{call}" for call in ("DescribeCluster", "DescribeNodegroup", "ListClusters", "ListNodegroups")),
     *("elasticloadbalancing:DescribeLoadBalancers", "elasticloadbalancing:DescribeTags"),
-    *("elasticfilesystem:DescribeFileSystems", "fsx:DescribeFileSystems"),
+    *("elasticfilesystem:DescribeFileSystems", "fsx:DescribeFileSystems", "logs:DescribeLogGroups"),
 )
 """They change nothing, and most of them know no resources."""
 TAGGED = (
@@ -78,6 +78,11 @@ def document(stacks: Sequence[str] = (EXAMPLE,)) -> dict[str, Any]:
                 {"StringEquals": {f"aws:ResourceTag/{CLUSTER_OF_CLOUD_PROVIDER}{PROGRAM}-{stack}": "owned"}},
             )
             for stack in stacks
+        ),
+        _allow(
+            "RemoveLateLogs",
+            ["logs:DeleteLogGroup", "logs:ListTagsForResource"],
+            [f"arn:*:logs:*:*:log-group:/aws/eks/{clusters}/cluster{end}" for end in ("", ":*")],
         ),
         _allow("LookToExtend", ["lambda:GetFunctionConfiguration"], f"arn:*:lambda:*:*:function:{clusters}-keeper"),
         _allow("Extend", ["ssm:PutParameter"], f"arn:*:ssm:*:*:parameter/{named}/ends"),

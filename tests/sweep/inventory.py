@@ -19,6 +19,7 @@ Thing = dict[str, Any]
 _FILTERS: Mapping[str, Callable[[Thing], set[str]]] = {
     "tag-key": lambda it: {each["Key"] for each in it.get("Tags") or it.get("TagSet") or ()},
     "instance-state-name": lambda it: {it["State"]["Name"]},
+    "instance-id": lambda it: {it["InstanceId"]},
     "status": lambda it: {it["Status"]},
     "ip-permission.group-id": lambda it: _named(it, "IpPermissions"),
     "egress.ip-permission.group-id": lambda it: _named(it, "IpPermissionsEgress"),
@@ -37,7 +38,10 @@ _LISTS = {
     "efs describe_file_systems": "FileSystems",
     "elbv2 describe_load_balancers": "LoadBalancers",
     "elb describe_load_balancers": "LoadBalancerDescriptions",
+    "logs describe_log_groups": "logGroups",
 }
+TOLD_APART = frozenset({"BalancerTags", "GroupTags"})
+"""Tags that the listing leaves out, and a call of its own tells."""
 _DELETES = {
     "eks delete_nodegroup": ("eks list_nodegroups", "nodegroupName"),
     "eks delete_cluster": ("eks list_clusters", "name"),
@@ -51,6 +55,7 @@ _DELETES = {
     "ec2 delete_network_interface": ("ec2 describe_network_interfaces", "NetworkInterfaceId"),
     "fsx delete_file_system": ("fsx describe_file_systems", "FileSystemId"),
     "elbv2 delete_load_balancer": ("elbv2 describe_load_balancers", "LoadBalancerArn"),
+    "logs delete_log_group": ("logs describe_log_groups", "logGroupName"),
     "elb delete_load_balancer": ("elb describe_load_balancers", "LoadBalancerName"),
 }
 """By operation: of which list it takes away, and by which key."""
@@ -99,6 +104,8 @@ class Inventory:
         found = self.things[name]
         if "clusterName" in request:
             found = [each for each in found if each["clusterName"] == request["clusterName"]]
+        if "logGroupNamePrefix" in request:
+            found = [each for each in found if each["logGroupName"].startswith(request["logGroupNamePrefix"])]
         for each in request.get("Filters") or request.get("Filter") or ():
             assert 0 < len(each["Values"]) <= 200, "a filter has 200 values at most"
             found = [thing for thing in found if _seen(thing, each["Name"]) & {*each["Values"]}]
@@ -109,7 +116,7 @@ class Inventory:
             return {"clusters": [each["name"] for each in things]}
         if name == "eks list_nodegroups":
             return {"nodegroups": [each["nodegroupName"] for each in things]}
-        shown = [{key: value for key, value in each.items() if key != "BalancerTags"} for each in things]
+        shown = [{key: value for key, value in each.items() if key not in TOLD_APART} for each in things]
         return {"Reservations": [{_LISTS[name]: shown}]} if name.endswith("instances") else {_LISTS[name]: shown}
 
     def _answer(self, name: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -117,14 +124,23 @@ class Inventory:
             case "ec2 describe_addresses":
                 return self._listed(name, self._selected(name, request))
             case "eks describe_cluster":
-                (found,) = [each for each in self.things["eks list_clusters"] if each["name"] == request["name"]]
-                return {"cluster": found}
+                found = [each for each in self.things["eks list_clusters"] if each["name"] == request["name"]]
+                if not found:
+                    code = {"Code": "ResourceNotFoundException", "Message": "No cluster found"}
+                    raise ClientError({"Error": code}, "DescribeCluster")
+                return {"cluster": found[0]}
             case "eks describe_nodegroup":
                 groups = self._selected("eks list_nodegroups", request)
-                (found,) = [each for each in groups if each["nodegroupName"] == request["nodegroupName"]]
-                return {"nodegroup": found}
+                (group,) = [each for each in groups if each["nodegroupName"] == request["nodegroupName"]]
+                return {"nodegroup": group}
             case "elbv2 describe_tags" | "elb describe_tags":
                 return self._tags_of(name.replace("tags", "load_balancers"), request)
+            case "sts get_caller_identity":
+                return {"Account": "123456789012"}
+            case "logs list_tags_for_resource":
+                groups = self.things["logs describe_log_groups"]
+                (group,) = [each for each in groups if each["arn"] == f"{request['resourceArn']}:*"]
+                return {"tags": group.get("GroupTags", {})}
             case "ec2 describe_capacity_reservations":
                 ids = request["CapacityReservationIds"]
                 held = [each for each in self.things[name] if each["CapacityReservationId"] in ids]
