@@ -111,7 +111,7 @@ blocks: setup ## list capacity blocks on offer for STACK's pools, with price and
 smoke: setup ## deploy STACK for real in stages, cheapest part first, and destroy it: make smoke STACK=lab BUDGET=10 (USD); costs money
 	@$(RUN) smoke --stack "$$STACK" $${BUDGET:+--budget "$$BUDGET"} $${HOURS:+--hours "$$HOURS"}
 
-sweep: setup ## list what expired stacks left in an account, with its price; REMOVE=lab deletes it; REGION=, PROFILE=, CONFIRM=lab
+sweep: setup ## list what expired stacks left in an account, with its price; REMOVE=lab deletes it; REGION= or REGION=all, PROFILE=, CONFIRM=lab
 	@$(RUN) sweep $${REGION:+--region "$$REGION"} $${PROFILE:+--profile "$$PROFILE"} \
 	  $${REMOVE:+--remove "$$REMOVE"} $${CONFIRM:+--confirm "$$CONFIRM"}
 

@@ -23,6 +23,7 @@ LOOKS = (
     *(f"ec2:Describe{what}" for what in ("NetworkInterfaces", "SecurityGroups", "VpcEndpoints")),
     *(f"eks:{call}" for call in ("DescribeCluster", "DescribeNodegroup", "ListClusters", "ListNodegroups")),
     *("elasticloadbalancing:DescribeLoadBalancers", "elasticloadbalancing:DescribeTags"),
+    *("ec2:DescribeRegions", "s3:GetBucketTagging", "s3:ListAllMyBuckets", "secretsmanager:ListSecrets"),
     *("elasticfilesystem:DescribeFileSystems", "fsx:DescribeFileSystems", "logs:DescribeLogGroups"),
 )
 """They change nothing, and most of them know no resources."""
@@ -36,11 +37,13 @@ TAGGED = (
 
 _PREFIXES = {"efs": "elasticfilesystem", "elb": "elasticloadbalancing", "elbv2": "elasticloadbalancing"}
 """Services that IAM knows by another name than botocore."""
+_NAMES = {"s3:ListBuckets": "s3:ListAllMyBuckets"}
+"""Operations that it does."""
 
 
 def action(service: str, operation: str) -> str:
     """The IAM action of an operation, by the names that botocore has for service and operation."""
-    return f"{_PREFIXES.get(service, service)}:{operation}"
+    return _NAMES.get(named := f"{_PREFIXES.get(service, service)}:{operation}", named)
 
 
 def document(stacks: Sequence[str] = (EXAMPLE,)) -> dict[str, Any]:

@@ -39,9 +39,11 @@ _LISTS = {
     "elbv2 describe_load_balancers": "LoadBalancers",
     "elb describe_load_balancers": "LoadBalancerDescriptions",
     "logs describe_log_groups": "logGroups",
+    "s3 list_buckets": "Buckets",
+    "secretsmanager list_secrets": "SecretList",
 }
 TOLD_APART = frozenset({"BalancerTags", "GroupTags"})
-"""Tags that the listing leaves out, and a call of its own tells."""
+"""Tags that the listing leaves out, and a call of its own tells; in their place the code of its refusal."""
 _DELETES = {
     "eks delete_nodegroup": ("eks list_nodegroups", "nodegroupName"),
     "eks delete_cluster": ("eks list_clusters", "name"),
@@ -75,6 +77,7 @@ class Inventory:
         self.things: dict[str, list[Thing]] = {each: [] for each in (*_LISTS, "eks list_clusters")}
         self.things["eks list_nodegroups"] = []
         self.values = dict(values or {})
+        self.regions = ["us-east-2"]
         self.done: list[str] = []
         self.told: list[tuple[str, str, str]] = []
         self.asked: set[tuple[str, str]] = set()
@@ -106,9 +109,11 @@ class Inventory:
             found = [each for each in found if each["clusterName"] == request["clusterName"]]
         if "logGroupNamePrefix" in request:
             found = [each for each in found if each["logGroupName"].startswith(request["logGroupNamePrefix"])]
+        if "BucketRegion" in request:
+            found = [each for each in found if each["BucketRegion"] == request["BucketRegion"]]
         for each in request.get("Filters") or request.get("Filter") or ():
             assert 0 < len(each["Values"]) <= 200, "a filter has 200 values at most"
-            found = [thing for thing in found if _seen(thing, each["Name"]) & {*each["Values"]}]
+            found = [thing for thing in found if _seen(thing, each.get("Name") or each["Key"]) & {*each["Values"]}]
         return found
 
     def _listed(self, name: str, things: list[Thing]) -> Mapping[str, Any]:
@@ -137,6 +142,10 @@ class Inventory:
                 return self._tags_of(name.replace("tags", "load_balancers"), request)
             case "sts get_caller_identity":
                 return {"Account": "123456789012"}
+            case "ec2 describe_regions":
+                return {"Regions": [{"RegionName": each} for each in self.regions]}
+            case "s3 get_bucket_tagging":
+                return self._bucket_tags(request["Bucket"])
             case "logs list_tags_for_resource":
                 groups = self.things["logs describe_log_groups"]
                 (group,) = [each for each in groups if each["arn"] == f"{request['resourceArn']}:*"]
@@ -164,6 +173,13 @@ class Inventory:
             case "eks update_nodegroup_config":
                 return self._updated(request)
         return self._changed(name, request)
+
+    def _bucket_tags(self, name: str) -> Mapping[str, Any]:
+        (bucket,) = [each for each in self.things["s3 list_buckets"] if each["Name"] == name]
+        tags = bucket.get("GroupTags", "NoSuchTagSet")
+        if isinstance(tags, str):
+            raise ClientError({"Error": {"Code": tags, "Message": "none"}}, "GetBucketTagging")
+        return {"TagSet": listed(tags)}
 
     def _updated(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """EKS asks for no more than the most (UpdateNodegroupConfig, desiredSize)."""

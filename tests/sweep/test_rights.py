@@ -18,6 +18,7 @@ from sweep.__main__ import main
 from sweep.account import AwsAccount
 from sweep.extend import main as extend
 from sweep.found import look
+from sweep.regions import opted_in
 from sweep.rights import FILE, action, document
 from sweep.rights import main as write
 from sweep.vacate import main as vacate
@@ -91,6 +92,9 @@ def test_sweep_extension_and_vacating_call_what_the_policy_allows_and_nothing_el
     assert main(["--remove", "swept", "--confirm", "swept"], today=TODAY) == 0
     make("extended")
     assert extend(["--stack", "extended", "--hours", "1"], now=END - timedelta(hours=1)) == 0
+    assert REGION in opted_in(AwsAccount(attempts=1))
+    cloud.client("s3").create_bucket(Bucket="somebodys")
+    assert main([], today=TODAY) in (0, 1)
     cloud.client("logs").create_log_group(logGroupName="/aws/eks/gpucluster-gone/cluster")
     assert vacate(["--stack", "gone", "--region", REGION, "--confirm", "gone"]) == 0
     assert asked - FREE == named(document())
