@@ -108,6 +108,12 @@ blocks: setup ## list capacity blocks on offer for STACK's pools, with price and
 
 ##@ Real accounts: a first deployment, and clean-up
 
+deploy: setup ## pulumi up of STACK on a real account or real machines; where it fails, also which component and what to do; ARGS='--yes --diff'
+	@$(WITH_ARGS) $(RUN) deploy up --stack "$$STACK"
+
+undeploy: setup ## pulumi destroy of STACK likewise; ARGS=--refresh
+	@$(WITH_ARGS) $(RUN) deploy destroy --stack "$$STACK"
+
 smoke: setup ## deploy STACK for real in stages, cheapest part first, and destroy it: make smoke STACK=lab BUDGET=10 (USD); costs money
 	@$(RUN) smoke --stack "$$STACK" $${BUDGET:+--budget "$$BUDGET"} $${HOURS:+--hours "$$HOURS"}
 
@@ -356,6 +362,6 @@ help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
 	  /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-.PHONY: plan propose slurm vmlab submit winner power destroy-plan lab dashboards doctor smoke over trust extend up status kubectl down rehearse preview refresh recover quick slow test packages engine test-scale policy mutants lint types contracts fmt bench sweep vacate review changed drift new \
+.PHONY: plan propose slurm vmlab submit winner power destroy-plan lab dashboards doctor deploy undeploy smoke over trust extend up status kubectl down rehearse preview refresh recover quick slow test packages engine test-scale policy mutants lint types contracts fmt bench sweep vacate review changed drift new \
 	lock reference picture \
 	accept images pin-images charts pin-charts sbom upstream image-check image-named image image-sbom image-scan image-push image-sign pipeline toolchain pack setup help
