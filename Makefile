@@ -295,14 +295,14 @@ COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
 TAGGED := "$$IMAGE:$(COMMIT)"
 
 image-check: setup ## check that DOCKERFILE (images/trainer/Dockerfile) has what the fabric of STACK's runs needs
-	@$(RUN) planner.dockerfiles --stack "$$STACK" "$${DOCKERFILE:-images/trainer/Dockerfile}"
+	@$(RUN) planner.image_check --stack "$$STACK" "$${DOCKERFILE:-images/trainer/Dockerfile}"
 
 image-named:
 	@[ -n "$$IMAGE" ] || { echo "error: name the repository: make image IMAGE=123456789012.dkr.ecr.us-east-2.amazonaws.com/lab/trainer" >&2; exit 2; }
 
 image: setup image-named ## build IMAGE=<repository> from the tree's commit, and check it for FABRIC=efa (infiniband, roce, none)
 	@git diff --quiet HEAD -- images node || { echo "error: images or node differ from the commit: commit first, the tag is its name" >&2; exit 1; }
-	@base=$$($(RUN) planner.dockerfiles --base); docker buildx build --load --pull --provenance=false \
+	@base=$$($(RUN) planner.image_check --base); docker buildx build --load --pull --provenance=false \
 	  --build-arg BASE="$$base" --build-arg FABRIC="$${FABRIC:-efa}" --build-arg REVISION=$(COMMIT) \
 	  --file images/trainer/Dockerfile --tag $(TAGGED) .
 
