@@ -108,10 +108,16 @@ blocks: setup ## list capacity blocks on offer for STACK's pools, with price and
 
 ##@ Real accounts: a first deployment, and clean-up
 
+deploy: setup ## pulumi up of STACK on a real account or real machines; where it fails, also which component and what to do; ARGS='--yes --diff'
+	@$(WITH_ARGS) $(RUN) deploy up --stack "$$STACK"
+
+undeploy: setup ## pulumi destroy of STACK likewise; ARGS=--refresh
+	@$(WITH_ARGS) $(RUN) deploy destroy --stack "$$STACK"
+
 smoke: setup ## deploy STACK for real in stages, cheapest part first, and destroy it: make smoke STACK=lab BUDGET=10 (USD); costs money
 	@$(RUN) smoke --stack "$$STACK" $${BUDGET:+--budget "$$BUDGET"} $${HOURS:+--hours "$$HOURS"}
 
-sweep: setup ## list what expired stacks left in an account, with its price; REMOVE=lab deletes it; REGION=, PROFILE=, CONFIRM=lab
+sweep: setup ## list what expired stacks left in an account, with its price; REMOVE=lab deletes it; REGION= or REGION=all, PROFILE=, CONFIRM=lab
 	@$(RUN) sweep $${REGION:+--region "$$REGION"} $${PROFILE:+--profile "$$PROFILE"} \
 	  $${REMOVE:+--remove "$$REMOVE"} $${CONFIRM:+--confirm "$$CONFIRM"}
 
@@ -124,8 +130,9 @@ trust: setup ## in a job of a workflow: refuse its AWS role if other jobs may ta
 extend: setup ## extend the lab STACK by HOURS=2, within its budget: make extend STACK=lab HOURS=2; REGION=, PROFILE=
 	@$(RUN) sweep.extend --stack "$$STACK" --hours "$$HOURS" $${REGION:+--region "$$REGION"} $${PROFILE:+--profile "$$PROFILE"}
 
-vacate: setup ## before pulumi destroy: delete load balancers and volumes that controllers created in STACK's cluster, and runs submitted by hand; CONTEXT= of kubectl, CONFIRM=
-	@$(RUN) sweep.vacate --stack "$$STACK" $${CONTEXT:+--context "$$CONTEXT"} $${CONFIRM:+--confirm "$$CONFIRM"}
+vacate: setup ## before pulumi destroy: delete what controllers created in STACK's cluster, interfaces of dead nodes, and runs submitted by hand; after it: late logs; CONTEXT= of kubectl, REGION=, PROFILE=, CONFIRM=
+	@$(RUN) sweep.vacate --stack "$$STACK" $${CONTEXT:+--context "$$CONTEXT"} $${REGION:+--region "$$REGION"} \
+	  $${PROFILE:+--profile "$$PROFILE"} $${CONFIRM:+--confirm "$$CONFIRM"}
 
 destroy-plan: setup ## show what a destroy of STACK would leave, why, its price per month, and the order of the rest; no account
 	@$(RUN) tests.graph.destroy "$$STACK"
@@ -288,14 +295,14 @@ COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
 TAGGED := "$$IMAGE:$(COMMIT)"
 
 image-check: setup ## check that DOCKERFILE (images/trainer/Dockerfile) has what the fabric of STACK's runs needs
-	@$(RUN) planner.dockerfiles --stack "$$STACK" "$${DOCKERFILE:-images/trainer/Dockerfile}"
+	@$(RUN) planner.image_check --stack "$$STACK" "$${DOCKERFILE:-images/trainer/Dockerfile}"
 
 image-named:
 	@[ -n "$$IMAGE" ] || { echo "error: name the repository: make image IMAGE=123456789012.dkr.ecr.us-east-2.amazonaws.com/lab/trainer" >&2; exit 2; }
 
 image: setup image-named ## build IMAGE=<repository> from the tree's commit, and check it for FABRIC=efa (infiniband, roce, none)
 	@git diff --quiet HEAD -- images node || { echo "error: images or node differ from the commit: commit first, the tag is its name" >&2; exit 1; }
-	@base=$$($(RUN) planner.dockerfiles --base); docker buildx build --load --pull --provenance=false \
+	@base=$$($(RUN) planner.image_check --base); docker buildx build --load --pull --provenance=false \
 	  --build-arg BASE="$$base" --build-arg FABRIC="$${FABRIC:-efa}" --build-arg REVISION=$(COMMIT) \
 	  --file images/trainer/Dockerfile --tag $(TAGGED) .
 
@@ -355,6 +362,6 @@ help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
 	  /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-.PHONY: plan propose slurm vmlab submit winner power destroy-plan lab dashboards doctor smoke over trust extend up status kubectl down rehearse preview refresh recover quick slow test packages engine test-scale policy mutants lint types contracts fmt bench sweep vacate review changed drift new \
+.PHONY: plan propose slurm vmlab submit winner power destroy-plan lab dashboards doctor deploy undeploy smoke over trust extend up status kubectl down rehearse preview refresh recover quick slow test packages engine test-scale policy mutants lint types contracts fmt bench sweep vacate review changed drift new \
 	lock reference picture \
 	accept images pin-images charts pin-charts sbom upstream image-check image-named image image-sbom image-scan image-push image-sign pipeline toolchain pack setup help

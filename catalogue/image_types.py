@@ -23,7 +23,8 @@ class ContainerImage:
     Versions are None where the maker does not tell them. `packages` are frameworks that its maker says are in it,
     `lacks` is what is known not to be in it. `net_plugin` is the
     name by which NCCL finds the network plugin in it (NCCL_NET_PLUGIN; `ofi` stands for libnccl-net-ofi.so), `env` what
-    it sets itself (NAME=VALUE). `holds` are paths: nothing else lies in the directories that they are in.
+    it sets itself (NAME=VALUE). `holds` are paths: nothing else lies in the directories that they are in. `dockerfile`
+    is the file that it is built from, by its path beside the stack file.
     """
 
     name: str
@@ -37,6 +38,7 @@ class ContainerImage:
     net_plugin: str | None = None
     env: tuple[str, ...] = ()
     holds: tuple[str, ...] = ()
+    dockerfile: str | None = None
     source: str
 
     def __post_init__(self) -> None:
@@ -45,6 +47,8 @@ class ContainerImage:
             raise ValueError(f"{echo(self.name)} is no repository, alone or with its tags as REPOSITORY:26.01..26.05")
         if OFI_PLUGIN in self.lacks and self.aws_ofi_nccl:
             raise ValueError(f"{self.name} has {OFI_PLUGIN} {self.aws_ofi_nccl} and lacks it")
+        if self.dockerfile and (self.dockerfile.startswith("/") or ".." in self.dockerfile.split("/")):
+            raise ValueError(f"{echo(self.dockerfile)} is not below the directory of the stack file")
         if both := set(self.packages) & set(self.lacks):
             raise ValueError(f"{self.name} has {', '.join(sorted(both))} and lacks it")
 

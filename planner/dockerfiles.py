@@ -1,24 +1,11 @@
-"""A Dockerfile and what the runs of a stack need of the image: `python -m planner.dockerfiles --stack prod FILE`.
+"""What a Dockerfile makes, and whether the runs of a stack can use that. Source: Docker's Dockerfile reference."""
 
-Exit status: 0 if runs can use the image, 1 if it is refused, 2 if the command is wrong. `--base` prints the image that
-ours is built on, by digest. Source of the format: Docker's Dockerfile reference.
-"""
-
-import argparse
 import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from catalogue.image_types import OFI_PLUGIN, ContainerImage, find
-from catalogue.images import DIGESTS, TRAINER_BASE, is_pinned, pinned
-from planner.draft import Draft, MetalDraft
-from planner.plan import draft
-from planner.pool_types import AwsPoolPlan
-from planner.rules.known import placed_runs
-from settings.errors import SettingsError
-from settings.load import from_file
+from catalogue.images import TRAINER_BASE, is_pinned
 
 _VARIABLE = re.compile(r"\$(?:\{(\w+)(?::-([^}]*))?\}|(\w+))")
 _HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?")
@@ -66,6 +53,11 @@ class Need:
 
     fabric: str
     path: str
+
+
+def need_on(fabric: str | None, path: str) -> Need | None:
+    """What a run at this path needs of its image on a fabric; None where any image will do."""
+    return Need(fabric=fabric, path=path) if fabric and fabric in _BRINGS else None
 
 
 def instructions(text: str) -> Iterator[Instruction]:
@@ -124,18 +116,6 @@ def _from(each: Instruction, known: Mapping[str, str]) -> tuple[str, str]:
     return image, words[2] if len(words) == 3 else ""
 
 
-def needs(drafted: Draft) -> list[Need]:
-    """The fabrics between nodes of the runs of a stack, each once."""
-    found: dict[str, Need] = {}
-    for path, run, pool in placed_runs(drafted):
-        fabric: str | None = drafted.fabric.kind if isinstance(drafted, MetalDraft) and drafted.fabric else None
-        if isinstance(pool, AwsPoolPlan) and pool.efa:
-            fabric = "efa"
-        if run.nodes > 1 and fabric and fabric in _BRINGS:
-            found.setdefault(fabric, Need(fabric=fabric, path=path))
-    return list(found.values())
-
-
 def refusals(
     text: str, wanted: Sequence[Need], images: Mapping[str, ContainerImage], arguments: Mapping[str, str]
 ) -> list[str]:
@@ -143,10 +123,15 @@ def refusals(
     stage = last_stage(text, arguments)
     return [
         *_of_base(stage, arguments),
-        *(said for need in wanted if (said := _of_fabric(stage, need, images))),
+        *fabric_refusals(stage, wanted, images),
         *_of_user(stage),
         *_of_packages(stage),
     ]
+
+
+def fabric_refusals(stage: Stage, wanted: Sequence[Need], images: Mapping[str, ContainerImage]) -> list[str]:
+    """`LINE: what is missing; what to do`, for each fabric that a run could not use."""
+    return [said for need in wanted if (said := _of_fabric(stage, need, images))]
 
 
 def _of_base(stage: Stage, arguments: Mapping[str, str]) -> Iterator[str]:
@@ -190,38 +175,3 @@ def _of_packages(stage: Stage) -> Iterator[str]:
                 f"{each.line}: pip installs what the index has that day; install a file of hashes (--require-hashes "
                 "-r), as uv pip compile --generate-hashes writes it"
             )
-
-
-def _base() -> str:
-    if not is_pinned(TRAINER_BASE, DIGESTS):
-        raise DockerfileError(f"{TRAINER_BASE} has no digest; run make pin-images where its registry answers")
-    return pinned(TRAINER_BASE, DIGESTS)
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Say what is wrong with a Dockerfile, or which base ours has."""
-    parser = argparse.ArgumentParser(prog="python -m planner.dockerfiles")
-    parser.add_argument("--base", action="store_true", help="print the base of our own image, by digest")
-    parser.add_argument("--stack", default="dev")
-    parser.add_argument("file", nargs="?", type=Path, default=Path("images/trainer/Dockerfile"))
-    options = parser.parse_args(arguments)
-    try:
-        if options.base:
-            print(_base())
-            return 0
-        drafted = draft(from_file(Path(f"Pulumi.{options.stack}.yaml")))
-        text = options.file.read_text(encoding="utf-8")
-        said = refusals(text, needs(drafted), drafted.catalogue.images, {"BASE": TRAINER_BASE})
-    except DockerfileError as error:
-        print(error if options.base else f"{options.file}:{error}", file=sys.stderr)
-        return 1
-    except (SettingsError, OSError, UnicodeDecodeError) as error:
-        print(error, file=sys.stderr)
-        return 2
-    for each in said:
-        print(f"{options.file}:{each}", file=sys.stderr)
-    return 1 if said else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

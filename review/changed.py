@@ -7,12 +7,15 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from planner.faces.revision import RevisionError, commit, git
 from planner.wording import bare
-from settings.errors import meant
+from settings.errors import SettingsError, meant
+from settings.stackfile import parse
 
 PROGRAM = (
     *("__main__.py", "Pulumi.yaml", "requirements.txt"),
@@ -51,12 +54,29 @@ def stacks_here(root: Path) -> list[str]:
 
 
 def changed_stacks(root: Path, revision: str) -> list[str]:
-    """The stacks to compare: those of changed files, which may be gone, and all of the tree if the program changed."""
+    """The stacks to compare: those of changed files, which may be gone, those whose files name a changed one, such as a
+    compiled pipeline or a Dockerfile, and all of the tree if the program changed.
+    """
     paths = changed_paths(root, revision)
     touched = {match[1] for path in paths if (match := _FILE.fullmatch(path))}
     if any(path.startswith(PROGRAM) for path in paths):
-        touched |= set(stacks_here(root))
-    return sorted(touched)
+        return sorted(touched | set(stacks_here(root)))
+    naming = (each for each in stacks_here(root) if not set(paths).isdisjoint(_named(root / f"Pulumi.{each}.yaml")))
+    return sorted(touched.union(naming))
+
+
+def _named(file: Path) -> Iterator[str]:
+    """The texts that stand in a stack file as values; none of a file that is none, of which the plan tells."""
+    with suppress(SettingsError, OSError):
+        waiting: list[Any] = [parse(file)]
+        while waiting:
+            match waiting.pop():
+                case dict() as found:
+                    waiting += found.values()
+                case list() as found:
+                    waiting += found
+                case str() as text:
+                    yield text
 
 
 def asked(root: Path, tree: Path, stacks: list[str], base: str) -> list[str]:

@@ -1,6 +1,7 @@
 """The Pulumi CLI on a real stack, until a deadline: interrupted as by Ctrl-C, so that it keeps its state."""
 
 import json
+import os
 import signal
 import subprocess
 import time
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+
+from deploy.advice import advice
 
 LEAVE_SECONDS = 1800
 """What an interrupted engine may take to end what is under way; a cluster alone takes a quarter of an hour."""
@@ -56,8 +59,12 @@ class Pulumi:
         self._run("destroy", ["--yes", "--skip-preview"], None)
 
     def _run(self, command: str, options: Sequence[str], seconds: float | None) -> None:
+        log = self.directory / f"{command}.events"
+        log.unlink(missing_ok=True)
+        words = ["pulumi", command, "--stack", self.stack, "--event-log", str(log), *options]
+        environment = {**os.environ, "PULUMI_DEBUG_COMMANDS": "true"}  # it unlocks --event-log
         # A session of its own: a Ctrl-C at the terminal reaches this process alone, which passes it on once.
-        child = subprocess.Popen(["pulumi", command, "--stack", self.stack, *options], start_new_session=True)
+        child = subprocess.Popen(words, env=environment, start_new_session=True)
         begun = time.monotonic()
         try:
             status = child.wait(timeout=seconds)
@@ -69,6 +76,7 @@ class Pulumi:
             raise
         if status:
             took = (time.monotonic() - begun) / 60
+            print(*advice(log, self.stack), sep="\n")
             raise Failed(f"pulumi {command} ended with {status} after {took:.0f} min: its output is above")
 
 

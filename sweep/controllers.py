@@ -17,6 +17,8 @@ Load Balancer, which elbv2 does not list (EKS user guide, "Route TCP and UDP tra
 """
 CLUSTER_OF_CNI = "cluster.k8s.amazonaws.com/name"
 """The tag of interfaces that the VPC CNI makes for pods (amazon-vpc-cni-k8s, pkg/awsutils); its value is the name."""
+NODE_OF_CNI = "node.k8s.amazonaws.com/instance_id"
+"""The tag of such an interface whose value is the instance that it was made for (amazon-vpc-cni-k8s, README)."""
 CLUSTERS_OWN = "aws:eks:cluster-name"
 """On the security group that EKS makes for a cluster. It goes with the cluster unless a rule of another group names it,
 such as that of the file system's."""
@@ -34,7 +36,7 @@ def look(account: Account, owners: Mapping[str, Owner], standing: Collection[str
     yield from _classic(account, owners)
     if owners:
         yield from _security_groups(account, owners, standing)
-        yield from _interfaces(account, owners)
+        yield from interfaces(account, owners)
 
 
 def _load_balancers(account: Account, owners: Mapping[str, Owner]) -> Iterator[Found]:
@@ -71,13 +73,17 @@ def _security_groups(account: Account, owners: Mapping[str, Owner], standing: Co
                     yield Found(kind="security group", id=each["GroupId"], owner=owner, state="there")
 
 
-def _interfaces(account: Account, owners: Mapping[str, Owner]) -> Iterator[Found]:
-    """Those that no machine has any more: whose node died before the CNI could remove them."""
+def interfaces(account: Account, owners: Mapping[str, Owner]) -> Iterator[Found]:
+    """Those that no machine has, `within` the instance that each was made for: mostly of nodes that died before the CNI
+    could remove them, and for a moment one that a node is about to take.
+    """
     filters = [{"Name": "status", "Values": ["available"]}, {"Name": "tag-key", "Values": [CLUSTER_OF_CNI]}]
     for page in account.pages("ec2", "describe_network_interfaces", Filters=filters):
         for each in page["NetworkInterfaces"]:
-            if owner := owners.get(pairs(each.get("TagSet", [])).get(CLUSTER_OF_CNI, "")):
-                yield Found(kind="interface", id=each["NetworkInterfaceId"], owner=owner, state=each["Status"])
+            tags = pairs(each.get("TagSet", []))
+            if owner := owners.get(tags.get(CLUSTER_OF_CNI, "")):
+                name, node = each["NetworkInterfaceId"], tags.get(NODE_OF_CNI, "")
+                yield Found(kind="interface", id=name, owner=owner, state=each["Status"], within=node)
 
 
 def release(account: Account, group: str) -> None:

@@ -61,14 +61,26 @@ def remove(
     rounds: int = ROUNDS,
 ) -> Sweep:
     """Remove what the expired stack of this name left. A stack whose day is not over is left alone."""
-    sweep = Sweep()
     known: dict[str, Owner] = {}
+
+    def mine() -> list[Found]:
+        found = [each for each in expired(account, look(account, known), today) if each.owner.stack == stack]
+        known.update({**by_name(found), **known})
+        return found
+
+    return in_rounds(account, mine, pause=pause, rounds=rounds)
+
+
+def in_rounds(
+    account: Account, there: Callable[[], list[Found]], *, pause: Callable[[float], None], rounds: int
+) -> Sweep:
+    """Remove what is `there`, which each round looks at anew, until nothing is left that may go."""
+    sweep = Sweep()
     for turn in range(rounds):
-        mine = [each for each in expired(account, look(account, known), today) if each.owner.stack == stack]
-        known = by_name(mine) | known
-        if turn and removable(mine):
+        found = there()
+        if turn and removable(found):
             pause(PAUSE_SECONDS)
-        take_turn(account, mine, sweep)
+        take_turn(account, found, sweep)
         if not sweep.left:
             break
     return sweep
@@ -144,4 +156,5 @@ _CALLS: dict[str, Callable[[Found], tuple[str, str, dict[str, object]]]] = {
     "NAT gateway": lambda it: ("ec2", "delete_nat_gateway", {"NatGatewayId": it.id}),
     "endpoint": lambda it: ("ec2", "delete_vpc_endpoints", {"VpcEndpointIds": [it.id]}),
     "address": lambda it: ("ec2", "release_address", {"AllocationId": it.id}),
+    "log group": lambda it: ("logs", "delete_log_group", {"logGroupName": it.id}),
 }

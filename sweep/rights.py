@@ -1,7 +1,7 @@
-"""The calls of `make sweep` and `make extend`, and the IAM policy that allows them and nothing else.
+"""The calls of `make sweep`, `make extend` and `make vacate`, and the IAM policy that allows them and nothing else.
 
 `python -m sweep.rights` writes the policy's file. Which actions know resources and tags: Service Authorization
-Reference, the tables of Amazon EC2, EKS, FSx, Elastic Load Balancing v2, Systems Manager and Lambda.
+Reference, the tables of Amazon EC2, EKS, FSx, Elastic Load Balancing v2, CloudWatch Logs, Systems Manager and Lambda.
 """
 
 import json
@@ -23,7 +23,8 @@ LOOKS = (
     *(f"ec2:Describe{what}" for what in ("NetworkInterfaces", "SecurityGroups", "VpcEndpoints")),
     *(f"eks:{call}" for call in ("DescribeCluster", "DescribeNodegroup", "ListClusters", "ListNodegroups")),
     *("elasticloadbalancing:DescribeLoadBalancers", "elasticloadbalancing:DescribeTags"),
-    *("elasticfilesystem:DescribeFileSystems", "fsx:DescribeFileSystems"),
+    *("ec2:DescribeRegions", "s3:GetBucketTagging", "s3:ListAllMyBuckets", "secretsmanager:ListSecrets"),
+    *("elasticfilesystem:DescribeFileSystems", "fsx:DescribeFileSystems", "logs:DescribeLogGroups"),
 )
 """They change nothing, and most of them know no resources."""
 TAGGED = (
@@ -36,11 +37,13 @@ TAGGED = (
 
 _PREFIXES = {"efs": "elasticfilesystem", "elb": "elasticloadbalancing", "elbv2": "elasticloadbalancing"}
 """Services that IAM knows by another name than botocore."""
+_NAMES = {"s3:ListBuckets": "s3:ListAllMyBuckets"}
+"""Operations that it does."""
 
 
 def action(service: str, operation: str) -> str:
     """The IAM action of an operation, by the names that botocore has for service and operation."""
-    return f"{_PREFIXES.get(service, service)}:{operation}"
+    return _NAMES.get(named := f"{_PREFIXES.get(service, service)}:{operation}", named)
 
 
 def document(stacks: Sequence[str] = (EXAMPLE,)) -> dict[str, Any]:
@@ -78,6 +81,11 @@ def document(stacks: Sequence[str] = (EXAMPLE,)) -> dict[str, Any]:
                 {"StringEquals": {f"aws:ResourceTag/{CLUSTER_OF_CLOUD_PROVIDER}{PROGRAM}-{stack}": "owned"}},
             )
             for stack in stacks
+        ),
+        _allow(
+            "RemoveLateLogs",
+            ["logs:DeleteLogGroup", "logs:ListTagsForResource"],
+            [f"arn:*:logs:*:*:log-group:/aws/eks/{clusters}/cluster{end}" for end in ("", ":*")],
         ),
         _allow("LookToExtend", ["lambda:GetFunctionConfiguration"], f"arn:*:lambda:*:*:function:{clusters}-keeper"),
         _allow("Extend", ["ssm:PutParameter"], f"arn:*:ssm:*:*:parameter/{named}/ends"),

@@ -42,7 +42,7 @@ class Found:
     are held and not run, interfaces of an endpoint, or 1.
 
     `state` is AWS' word. `price` names it in the price list, an instance by its type. `within` is the cluster of a node
-    group. `stays` is why it is not removed, empty where it may go.
+    group, or the instance that an interface was made for. `stays` is why it is not removed, empty where it may go.
     """
 
     kind: str

@@ -7,6 +7,7 @@ from planner.rules import (  # noqa: F401 - each registers its rules
     checkpoints,
     closed,
     cost,
+    dockerfiles,
     elastic,
     endpoint,
     experiments,

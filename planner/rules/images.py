@@ -53,13 +53,14 @@ def image_without_efa(draft: AwsDraft, run: TrainingRun) -> Iterable[Observation
     "LF04",
     by_name=True,
     each=_on_efa,
-    formula="the image of a run of several nodes with EFA is a row of the catalogue",
+    formula="the image of a run of several nodes with EFA is a row of the catalogue, or made by a Dockerfile that a "
+    "row names",
     source="aws-ofi-nccl, src/Makefile.am: libnccl-net-ofi.so is always installed, libnccl-net.so is not",
 )
 def image_unproven_on_efa(draft: AwsDraft, run: TrainingRun) -> Iterable[Observation]:
     """Nobody says whether a gang's image has what NCCL needs on EFA: the run ends at its start where it has not."""
     row = find(draft.catalogue.images, run.image)
-    if row is None or row.drives_efa is None:
+    if row is None or (row.drives_efa is None and row.dockerfile is None):
         yield Observation(
             path="image",
             sentence=f"whether {run.image} has {OFI_PLUGIN}, which {run.nodes} nodes with EFA need, is not known",

@@ -7,7 +7,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from rehearsal.engine.events import QUIET, Diagnostic, Record, Step
-from rehearsal.engine.hints import is_noise, remedy
+from rehearsal.engine.hints import is_noise
+from rehearsal.engine.remedies import remedy
 from rehearsal.engine.waits import Waits, told
 
 SILENCE_SECONDS = 15.0

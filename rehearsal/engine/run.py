@@ -16,7 +16,7 @@ from typing import Any
 
 from rehearsal import places
 from rehearsal.engine.events import Diagnostic, Record, Step
-from rehearsal.engine.hints import remedy
+from rehearsal.engine.remedies import remedy
 from rehearsal.processes import Identity, Process, last_lines
 
 PARALLEL = 16

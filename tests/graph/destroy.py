@@ -21,10 +21,10 @@ from policy.graph import Graph, Resource
 from tests.graph.stackfiles import ROOT, told
 
 NO_PRICE = "no price"
-LATE_LOGS = "EKS delivers a cluster's last events after its end, and makes the group again: delete it"
+LATE_LOGS = "EKS delivers a cluster's last events after its end, and makes the group again: make vacate after it"
 AUDIT = "it outlives the stack (security.auditLog): each event stays {days} days; storing costs 0.03 USD per GB a month"
 STRANDED = "the destroy waits for it; if the cluster is gone before, it stays: make sweep finds it by its tags"
-INTERFACES = "VPC CNI makes them; they go with their node, but one whose node died holds its subnet: delete it"
+INTERFACES = "VPC CNI makes them; they go with their node; one whose node died holds its subnet: make vacate before"
 BALANCER = "made for a Service: make vacate before the destroy, or it may stay; make sweep finds it by its tags"
 
 

@@ -4,10 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from catalogue.image_types import ContainerImage
 from catalogue.images import IMAGES, TRAINER_BASE
-from planner.dockerfiles import DockerfileError, Need, instructions, last_stage, main, needs, refusals
+from planner.dockerfiles import DockerfileError, Need, instructions, last_stage, refusals
+from planner.findings import Finding
+from planner.image_check import main
 from planner.plan import draft
+from planner.rules.dockerfiles import needs
 from settings.load import from_file
+from tests.planner.stacks import planned, planned_metal
 
 ROOT = Path(__file__).parents[2]
 OURS = (ROOT / "images" / "trainer" / "Dockerfile").read_text(encoding="utf-8")
@@ -124,9 +129,89 @@ def test_the_command_refuses_with_the_file_and_its_line(
 def test_the_base_has_the_plugin_and_is_built_on_by_digest_only(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("planner.dockerfiles.DIGESTS", {})
+    monkeypatch.setattr("planner.image_check.DIGESTS", {})
     assert main(["--base"]) == 1
     assert "make pin-images" in capsys.readouterr().err
-    monkeypatch.setattr("planner.dockerfiles.DIGESTS", {TRAINER_BASE: DIGEST})
+    monkeypatch.setattr("planner.image_check.DIGESTS", {TRAINER_BASE: DIGEST})
     assert main(["--base"]) == 0
     assert capsys.readouterr().out == f"{TRAINER_BASE}@{DIGEST}\n"
+
+
+def of_file(text: str, where: Path, monkeypatch: pytest.MonkeyPatch, **row: object) -> list[Finding]:
+    """What a plan of the dev stack says of images, whose trainer is built from this Dockerfile."""
+    (where / "ours").mkdir(exist_ok=True)
+    (where / "ours" / "Dockerfile").write_text(text)
+    monkeypatch.chdir(where)
+    own = {"name": "team/trainer", "dockerfile": "ours/Dockerfile", "source": "ours", **row}
+    found = planned(changes={"training.runs.0.image": "team/trainer:1", "catalogue.images": [own]}).findings
+    return [each for each in found if each.rule.startswith(("image-", "dockerfile-")) and each.waiver is None]
+
+
+def test_a_preview_refuses_a_dockerfile_without_the_plugin_lf04(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though its row says that it is like an image that has it: path, line and remedy."""
+    like = {"like": "nvcr.io/nvidia/pytorch:26.03..26.03"}
+    (found,) = of_file(f"# ours\nFROM {WITHOUT}\n{USER}", tmp_path, monkeypatch, **like)
+    assert (found.rule, found.path) == ("dockerfile-without-fabric", "gpucluster:catalogue.images[0].dockerfile")
+    assert found.sentence.startswith(f"ours/Dockerfile:2: {WITHOUT[:20]}")
+    assert "lacks aws-ofi-nccl, which training.runs[0] needs on efa" in found.sentence
+    assert found.remedy.startswith("RUN ./efa_installer.sh -y -g --skip-kmod")
+    assert (found.subject, found.severity) == ("team/trainer", "error")
+    assert of_file(f"FROM {WITHOUT}\nRUN ./efa_installer.sh -y -g\n{USER}", tmp_path, monkeypatch, **like) == []
+
+
+def test_a_dockerfile_that_brings_the_plugin_is_proof_enough_lf04(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody has to say netPlugin besides; ours is one."""
+    assert of_file(f"FROM {WITHOUT}\nRUN ./efa_installer.sh -y -g\n{USER}", tmp_path, monkeypatch) == []
+    assert of_file(OURS, tmp_path, monkeypatch) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence", "remedy"),
+    [
+        ("RUN true\n", "ours/Dockerfile:1: RUN stands before FROM", "correct the file"),
+        ("", "ours/Dockerfile:1: there is no FROM", "correct the file"),
+    ],
+)
+def test_what_is_no_dockerfile_is_refused(
+    text: str, sentence: str, remedy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (found,) = of_file(text, tmp_path, monkeypatch)
+    assert (found.sentence, found.remedy) == (sentence, remedy)
+
+
+def test_a_dockerfile_that_is_not_there_or_not_ours_to_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (found,) = of_file(OURS, tmp_path, monkeypatch, dockerfile="ours/Containerfile")
+    assert found.sentence == "ours/Containerfile cannot be read (No such file or directory)"
+    (tmp_path / "ours" / "binary").write_bytes(b"\xff\xfe")
+    (found,) = of_file(OURS, tmp_path, monkeypatch, dockerfile="ours/binary")
+    assert found.sentence == "ours/binary cannot be read (it is no text)"
+    for outside in ("/etc/passwd", "../Dockerfile", "a/../../b"):
+        with pytest.raises(ValueError, match="is not below the directory of the stack file"):
+            ContainerImage(name="a", dockerfile=outside, source="x")
+
+
+def test_runs_of_other_images_and_of_one_node_ask_nothing_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "Dockerfile").write_text(f"FROM {WITHOUT}\n{USER}")
+    monkeypatch.chdir(tmp_path)
+    row = {"name": "team/other", "dockerfile": "Dockerfile", "source": "ours"}
+    mine = {"name": "team/trainer", "dockerfile": "Dockerfile", "source": "ours"}
+    alone = {"training.runs.0.image": "team/trainer:1", "training.runs.0.nodes": 1}
+    for changes in ({"catalogue.images": [row]}, {"catalogue.images": [mine], **alone}):
+        assert "dockerfile-without-fabric" not in {each.rule for each in planned(changes=changes).findings}
+
+
+def test_a_stack_on_premises_needs_its_own_fabric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "Dockerfile").write_text(f"FROM registry.example.com/ml/base:1@{DIGEST}\n{USER}")
+    monkeypatch.chdir(tmp_path)
+    own = {"name": "team/trainer", "dockerfile": "Dockerfile", "source": "ours"}
+    changes = {"training.runs.0.image": "team/trainer:1", "catalogue.images": [own]}
+    (found,) = (each for each in planned_metal(changes=changes).findings if each.rule == "dockerfile-without-fabric")
+    assert "is not known to have libibverbs, which training.runs[0] needs on infiniband" in found.sentence

@@ -14,6 +14,7 @@ from planner.faces.revision import checked_out
 from rehearsal.command.difference import checkout
 from review import rehearsed
 from review.__main__ import main as review
+from review.changed import changed_stacks
 from tests.review.stacks import stack_text
 from tests.typed import handed
 
@@ -84,6 +85,19 @@ def test_a_page_changes_no_stack_and_code_every_one(
     (repository / code).write_text("")
     decisions = [line for line in commented(capsys, "--base", "main").splitlines() if line.startswith("- **")]
     assert [line.partition(":")[0] for line in decisions] == ["- **dev**", "- **lab**"]
+
+
+def test_a_file_that_a_stack_names_changes_that_stack(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A compiled pipeline or a Dockerfile, by its whole path; the word alone is in other values too."""
+    stack = repository / "Pulumi.lab.yaml"
+    stack.write_text(stack_text("lab", {"lifecycle.owner": "ours/Dockerfile"}))
+    git(repository, "commit", "--quiet", "--message", "a name", "Pulumi.lab.yaml")
+    (repository / "ours").mkdir()
+    (repository / "ours" / "Dockerfile.other").write_text("")
+    (repository / "Dockerfile").write_text("")
+    assert "No stack changes" in commented(capsys, "--base", "HEAD")
+    (repository / "ours" / "Dockerfile").write_text("FROM scratch\n")
+    assert changed_stacks(repository, "HEAD") == ["lab"]
 
 
 def test_five_stacks_share_one_base(

@@ -35,7 +35,12 @@ if stage == os.environ.get("HANGS"):
         time.sleep(60)
     except KeyboardInterrupt:
         sys.exit(255)
-sys.exit(1 if stage == os.environ.get("FAILS") else 0)
+if stage == os.environ.get("FAILS"):
+    assert os.environ["PULUMI_DEBUG_COMMANDS"] == "true", "without it the CLI has no --event-log"
+    event = {"severity": "error", "message": "VcpuLimitExceeded - You have requested more vCPU capacity"}
+    with open(words[words.index("--event-log") + 1], "w") as log:
+        log.write(json.dumps({"timestamp": 1, "diagnosticEvent": event}) + "\\n")
+    sys.exit(1)
 """
 DOCTOR = "import os, sys; sys.exit(int(os.environ.get('DOCTOR', '0')))"
 
@@ -166,6 +171,12 @@ def test_a_stage_that_fails_or_outlasts_the_hours_ends_in_the_teardown(
     tried = smoke("--stack", "dev", "--budget", "100", "--hours", "0.0003", **fault)
     assert (tried.status, tried.stages) == (1, ["system", "gpu", "destroy"]), tried.text
     assert "1 of 3 stages stood; nothing is left" in tried.text
+
+
+def test_what_a_stage_was_refused_for_comes_with_the_next_step(smoke: Callable[..., Tried]) -> None:
+    tried = smoke("--stack", "dev", "--budget", "100", FAILS="gpu.yaml")
+    assert "`make doctor STACK=dev` names the quota" in tried.text
+    assert "what to do:" not in smoke("--stack", "dev", "--budget", "100").text
 
 
 def test_an_interrupt_ends_in_the_teardown(smoke: Callable[..., Tried]) -> None:

@@ -19,6 +19,7 @@ Thing = dict[str, Any]
 _FILTERS: Mapping[str, Callable[[Thing], set[str]]] = {
     "tag-key": lambda it: {each["Key"] for each in it.get("Tags") or it.get("TagSet") or ()},
     "instance-state-name": lambda it: {it["State"]["Name"]},
+    "instance-id": lambda it: {it["InstanceId"]},
     "status": lambda it: {it["Status"]},
     "ip-permission.group-id": lambda it: _named(it, "IpPermissions"),
     "egress.ip-permission.group-id": lambda it: _named(it, "IpPermissionsEgress"),
@@ -37,7 +38,12 @@ _LISTS = {
     "efs describe_file_systems": "FileSystems",
     "elbv2 describe_load_balancers": "LoadBalancers",
     "elb describe_load_balancers": "LoadBalancerDescriptions",
+    "logs describe_log_groups": "logGroups",
+    "s3 list_buckets": "Buckets",
+    "secretsmanager list_secrets": "SecretList",
 }
+TOLD_APART = frozenset({"BalancerTags", "GroupTags"})
+"""Tags that the listing leaves out, and a call of its own tells; in their place the code of its refusal."""
 _DELETES = {
     "eks delete_nodegroup": ("eks list_nodegroups", "nodegroupName"),
     "eks delete_cluster": ("eks list_clusters", "name"),
@@ -51,6 +57,7 @@ _DELETES = {
     "ec2 delete_network_interface": ("ec2 describe_network_interfaces", "NetworkInterfaceId"),
     "fsx delete_file_system": ("fsx describe_file_systems", "FileSystemId"),
     "elbv2 delete_load_balancer": ("elbv2 describe_load_balancers", "LoadBalancerArn"),
+    "logs delete_log_group": ("logs describe_log_groups", "logGroupName"),
     "elb delete_load_balancer": ("elb describe_load_balancers", "LoadBalancerName"),
 }
 """By operation: of which list it takes away, and by which key."""
@@ -70,6 +77,7 @@ class Inventory:
         self.things: dict[str, list[Thing]] = {each: [] for each in (*_LISTS, "eks list_clusters")}
         self.things["eks list_nodegroups"] = []
         self.values = dict(values or {})
+        self.regions = ["us-east-2"]
         self.done: list[str] = []
         self.told: list[tuple[str, str, str]] = []
         self.asked: set[tuple[str, str]] = set()
@@ -99,9 +107,13 @@ class Inventory:
         found = self.things[name]
         if "clusterName" in request:
             found = [each for each in found if each["clusterName"] == request["clusterName"]]
+        if "logGroupNamePrefix" in request:
+            found = [each for each in found if each["logGroupName"].startswith(request["logGroupNamePrefix"])]
+        if "BucketRegion" in request:
+            found = [each for each in found if each["BucketRegion"] == request["BucketRegion"]]
         for each in request.get("Filters") or request.get("Filter") or ():
             assert 0 < len(each["Values"]) <= 200, "a filter has 200 values at most"
-            found = [thing for thing in found if _seen(thing, each["Name"]) & {*each["Values"]}]
+            found = [thing for thing in found if _seen(thing, each.get("Name") or each["Key"]) & {*each["Values"]}]
         return found
 
     def _listed(self, name: str, things: list[Thing]) -> Mapping[str, Any]:
@@ -109,7 +121,7 @@ class Inventory:
             return {"clusters": [each["name"] for each in things]}
         if name == "eks list_nodegroups":
             return {"nodegroups": [each["nodegroupName"] for each in things]}
-        shown = [{key: value for key, value in each.items() if key != "BalancerTags"} for each in things]
+        shown = [{key: value for key, value in each.items() if key not in TOLD_APART} for each in things]
         return {"Reservations": [{_LISTS[name]: shown}]} if name.endswith("instances") else {_LISTS[name]: shown}
 
     def _answer(self, name: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -117,14 +129,27 @@ class Inventory:
             case "ec2 describe_addresses":
                 return self._listed(name, self._selected(name, request))
             case "eks describe_cluster":
-                (found,) = [each for each in self.things["eks list_clusters"] if each["name"] == request["name"]]
-                return {"cluster": found}
+                found = [each for each in self.things["eks list_clusters"] if each["name"] == request["name"]]
+                if not found:
+                    code = {"Code": "ResourceNotFoundException", "Message": "No cluster found"}
+                    raise ClientError({"Error": code}, "DescribeCluster")
+                return {"cluster": found[0]}
             case "eks describe_nodegroup":
                 groups = self._selected("eks list_nodegroups", request)
-                (found,) = [each for each in groups if each["nodegroupName"] == request["nodegroupName"]]
-                return {"nodegroup": found}
+                (group,) = [each for each in groups if each["nodegroupName"] == request["nodegroupName"]]
+                return {"nodegroup": group}
             case "elbv2 describe_tags" | "elb describe_tags":
                 return self._tags_of(name.replace("tags", "load_balancers"), request)
+            case "sts get_caller_identity":
+                return {"Account": "123456789012"}
+            case "ec2 describe_regions":
+                return {"Regions": [{"RegionName": each} for each in self.regions]}
+            case "s3 get_bucket_tagging":
+                return self._bucket_tags(request["Bucket"])
+            case "logs list_tags_for_resource":
+                groups = self.things["logs describe_log_groups"]
+                (group,) = [each for each in groups if each["arn"] == f"{request['resourceArn']}:*"]
+                return {"tags": group.get("GroupTags", {})}
             case "ec2 describe_capacity_reservations":
                 ids = request["CapacityReservationIds"]
                 held = [each for each in self.things[name] if each["CapacityReservationId"] in ids]
@@ -148,6 +173,13 @@ class Inventory:
             case "eks update_nodegroup_config":
                 return self._updated(request)
         return self._changed(name, request)
+
+    def _bucket_tags(self, name: str) -> Mapping[str, Any]:
+        (bucket,) = [each for each in self.things["s3 list_buckets"] if each["Name"] == name]
+        tags = bucket.get("GroupTags", "NoSuchTagSet")
+        if isinstance(tags, str):
+            raise ClientError({"Error": {"Code": tags, "Message": "none"}}, "GetBucketTagging")
+        return {"TagSet": listed(tags)}
 
     def _updated(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """EKS asks for no more than the most (UpdateNodegroupConfig, desiredSize)."""

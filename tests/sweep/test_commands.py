@@ -86,7 +86,7 @@ def test_without_a_region_the_command_says_what_to_type(
     assert capsys.readouterr() == (
         "",
         {
-            "sweep.__main__": "no region: type make sweep REGION=us-east-2, or set one in the profile\n",
+            "sweep.__main__": "no region: type make sweep REGION=us-east-2, or all, or set one in the profile\n",
             "sweep.extend": "no region: type make extend STACK=lab HOURS=2 REGION=us-east-2\n",
         }[command],
     )

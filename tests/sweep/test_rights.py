@@ -12,19 +12,23 @@ from decide import Task
 from handler import keep
 
 from components.aws.keeper_rights import Holdings, rights
-from rehearsal.tests.cloud.conftest import Cloud, until
+from rehearsal.tests.cloud.conftest import REGION, Cloud, until
 from rehearsal.tests.cloud.world import Network
 from sweep.__main__ import main
 from sweep.account import AwsAccount
 from sweep.extend import main as extend
 from sweep.found import look
+from sweep.regions import opted_in
 from sweep.rights import FILE, action, document
 from sweep.rights import main as write
+from sweep.vacate import main as vacate
 from tests.sweep.conftest import TODAY, Lab, tags
 from tests.sweep.test_keeper import END, Kept, make
 
 __all__ = ["make"]
 ROOT = Path(__file__).parents[2]
+FREE = {"sts:GetCallerIdentity"}
+"""What needs no permission (STS API reference)."""
 WHERE = "us-east-1:123456789012"
 
 
@@ -77,7 +81,7 @@ def named(policy: Mapping[str, Any]) -> set[str]:
     return {call for each in policy["Statement"] for call in each["Action"]}
 
 
-def test_a_sweep_and_an_extension_call_what_the_policy_allows_and_nothing_else(
+def test_sweep_extension_and_vacating_call_what_the_policy_allows_and_nothing_else(
     make: Any, cloud: Cloud, network: Network, asked: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lab = Lab(cloud, network, "swept", tags("swept"))
@@ -88,7 +92,12 @@ def test_a_sweep_and_an_extension_call_what_the_policy_allows_and_nothing_else(
     assert main(["--remove", "swept", "--confirm", "swept"], today=TODAY) == 0
     make("extended")
     assert extend(["--stack", "extended", "--hours", "1"], now=END - timedelta(hours=1)) == 0
-    assert asked == named(document())
+    assert REGION in opted_in(AwsAccount(attempts=1))
+    cloud.client("s3").create_bucket(Bucket="somebodys")
+    assert main([], today=TODAY) in (0, 1)
+    cloud.client("logs").create_log_group(logGroupName="/aws/eks/gpucluster-gone/cluster")
+    assert vacate(["--stack", "gone", "--region", REGION, "--confirm", "gone"]) == 0
+    assert asked - FREE == named(document())
 
 
 def test_a_keeper_calls_what_its_role_allows_and_nothing_else(make: Any, cloud: Cloud, asked: set[str]) -> None:
@@ -134,6 +143,8 @@ def test_a_keeper_calls_what_its_role_allows_and_nothing_else(make: Any, cloud: 
         ("eks:DeleteCluster", f"arn:aws:eks:{WHERE}:cluster/gpucluster-lab", {}, True),
         ("eks:DeleteCluster", f"arn:aws:eks:{WHERE}:cluster/payroll", {}, False),
         ("eks:DeleteNodegroup", f"arn:aws:eks:{WHERE}:nodegroup/gpucluster-lab/training/1", {}, True),
+        ("logs:DeleteLogGroup", f"arn:aws:logs:{WHERE}:log-group:/aws/eks/gpucluster-lab/cluster:*", {}, True),
+        ("logs:DeleteLogGroup", f"arn:aws:logs:{WHERE}:log-group:/aws/eks/payroll/cluster:*", {}, False),
         ("ssm:PutParameter", f"arn:aws:ssm:{WHERE}:parameter/gpucluster/lab/keeper/ends", {}, True),
         ("ssm:PutParameter", f"arn:aws:ssm:{WHERE}:parameter/gpucluster/lab/keeper/record", {}, False),
     ],

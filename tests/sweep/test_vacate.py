@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
-from sweep.vacate import Kubectl, Step, VacateError, dynamic, main, planned, steps, vacate
+from sweep.kubectl import Kubectl, VacateError
+from sweep.steps import Step, dynamic, planned, steps, vacate
+from sweep.vacate import main
+from tests.sweep.inventory import Inventory
 
 KUBECTL = '''#!{python}
 """kubectl over a file of objects: what get, delete and config view do for the words that are used here."""
@@ -40,13 +43,22 @@ elif held.get("refuses") in words:
     sys.exit("error: timed out waiting for the condition")
 else:
     assert sys.argv[-3:-1] == ["--ignore-not-found", "--wait"]
-    assert sys.argv[-1] in ("--timeout=600s", "--timeout=-1s")
+    assert sys.argv[-1] == "--timeout=600s"
     held["deleted"].append(sys.argv[2:-3])
     for each in held["objects"]:
         if each["kind"] == "PersistentVolume" and words[1] in ("namespace", "persistentvolumeclaims"):
             each["status"] = {{"phase": "Released"}}
     file.write_text(json.dumps(held))
 '''
+
+
+@pytest.fixture(autouse=True)
+def account(monkeypatch: pytest.MonkeyPatch) -> Inventory:
+    """The account in which the cluster stands, and of which nothing is to be removed."""
+    made = Inventory()
+    made.things["eks list_clusters"] = [{"name": "gpucluster-lab", "status": "ACTIVE"}]
+    monkeypatch.setattr("sweep.vacate.AwsAccount", lambda *where: {("us-east-2", None): made}[where])
+    return made
 
 
 def thing(kind: str, name: str, namespace: str = "", **spec: Any) -> dict[str, Any]:
@@ -120,7 +132,7 @@ class Cluster:
 def made(tmp_path: Path) -> Any:
     def make(
         objects: Sequence[Any],
-        cluster: str = "arn:aws:eks:r:1:cluster/gpucluster-lab",
+        cluster: str = "arn:aws:eks:us-east-2:123456789012:cluster/gpucluster-lab",
         refuses: str = "",
         context: str = "",
     ) -> Any:
@@ -135,7 +147,7 @@ WHOLE = [*SPACES, INSIDE, BALANCED, volume("a"), claim("team", "a")]
 def test_the_command_shows_asks_removes_and_waits_for_the_volumes(
     made: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sweep.vacate.LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("sweep.steps.LOOK_SECONDS", 0.0)
     there: Cluster = made(WHOLE, context="mine")
     words = ["--stack", "lab", "--context", "mine", "--kubectl", str(there.binary)]
     assert main(words, ask=lambda _: "lba") == 1
@@ -176,7 +188,7 @@ def test_a_machine_without_kubectl_and_volumes_that_stay_are_told(
     assert main(["--stack", "lab", "--kubectl", "/nonexistent/kubectl"]) == 1
     assert "kubectl is not on PATH" in capsys.readouterr().err
     there: Cluster = made(WHOLE)
-    monkeypatch.setattr("sweep.vacate.WAIT_SECONDS", -1)
+    monkeypatch.setattr("sweep.steps.WAIT_SECONDS", -1)
     kubectl = Kubectl(str(there.binary))
     with pytest.raises(VacateError, match="still there after -1 s: a"):
         vacate(kubectl, planned(kubectl), lambda _: None)

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from sweep import vacate
+from sweep import steps, vacate
+from sweep.kubectl import Kubectl
 
 
 def kubectl(monkeypatch: pytest.MonkeyPatch, answer: Callable[[], Any]) -> list[tuple[Any, Any]]:
@@ -36,9 +37,11 @@ def test_kubectl_is_asked_for_the_context_that_is_named(
     assert capsys.readouterr() == (
         "",
         "kubectl talks to arn:aws:eks:r:1:cluster/mine-lab, not to gpucluster-lab: type\n"
-        "aws eks update-kubeconfig --name gpucluster-lab\n",
+        "aws eks update-kubeconfig --name gpucluster-lab\n"
+        "or, after its destroy, make vacate STACK=lab REGION=us-east-2\n",
     )
     monkeypatch.setattr(vacate, "planned", lambda _: [])
+    ran = kubectl(monkeypatch, lambda: told(0, "mine-lab"))
     assert vacate.main(["--project", "mine", "--stack", "lab"]) == 0
     assert ran[-1][0] == ["kubectl", *words]
 
@@ -66,7 +69,7 @@ def test_what_kubectl_cannot_do_is_said_with_what_to_type(
 def test_kubectl_gets_and_deletes_in_these_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everywhere, with who manages the fields; and deletes what may be gone, waiting as long as a volume takes."""
     ran = kubectl(monkeypatch, lambda: told(0, '{"items": [{"metadata": {"name": "a"}}]}'))
-    asked = vacate.Kubectl()
+    asked = Kubectl()
     assert asked.kinds() == {"a"}
     asked.delete(["namespace", "team"])
     everywhere = ["--all-namespaces", "--output", "json", "--show-managed-fields"]
@@ -86,16 +89,16 @@ def test_a_volume_that_goes_is_looked_at_again_every_three_seconds(monkeypatch: 
     looks = [[volume("Failed")], [volume("Released")]]
     looks.append([volume("Bound"), volume("Released", policy="Retain"), volume("Released", by="other")])
     pauses: list[float] = []
-    asked = vacate.Kubectl()
+    asked = Kubectl()
     monkeypatch.setattr(asked, "all", lambda kinds: {"persistentvolumes": looks}[kinds].pop(0))
-    vacate.vacate(asked, [], pauses.append)
+    steps.vacate(asked, [], pauses.append)
     assert pauses == [3.0, 3.0]
 
 
 def test_the_prompt_says_what_is_lost_and_a_typo_removes_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    step = vacate.Step(("service", "front", "--namespace", "team"), "its load balancer")
+    step = steps.Step(("service", "front", "--namespace", "team"), "its load balancer")
     monkeypatch.setattr(vacate, "planned", lambda _: [step])
     done: list[Any] = []
     monkeypatch.setattr(vacate, "vacate", lambda _, found: done.append(found))
