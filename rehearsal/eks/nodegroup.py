@@ -4,7 +4,6 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Collection, Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from rehearsal.eks import drain, instances, join, launches, repair
@@ -41,6 +40,7 @@ class NodeGroup:
         self._first_seen: dict[str, float] = {}
         self._leaving: dict[str, float] = {}
         self._rebooted: dict[str, float] = {}
+        self._sick = repair.Waits(time.monotonic)
         self._problems: dict[str, list[str]] = {}
         self._reported: tuple[str, str] | None = None
 
@@ -186,7 +186,8 @@ class NodeGroup:
         nodes = [each for each in found if each is not None]
         busy = {self._hosts[each].node for each in self._leaving if each in self._hosts}
         busy |= {node for node, since in self._rebooted.items() if time.monotonic() - since < REBOOT_SECONDS}
-        for each in repair.due(described.get("nodeRepairConfig") or {}, nodes, busy, datetime.now(UTC)):
+        ill = self._sick.seconds(repair.sick(nodes))
+        for each in repair.due(described.get("nodeRepairConfig") or {}, len(nodes), ill, busy):
             identity = hosts_by_node[each.node]
             log.warning("%s: automatic repair: %s of %s (%s)", self.name, each.action, each.node, each.why)
             if each.action == "Reboot":
