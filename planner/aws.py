@@ -36,6 +36,8 @@ from planner.nodes import is_scaled
 from planner.pool_types import AwsPoolPlan
 from planner.pools import aws_totals, plan_aws_pools
 from planner.procurement import QuotaNeed, bill_checks, block_checks, quota_checks, quota_needs
+from planner.serving.plan import replicas_by_pool
+from planner.serving.replicas import always_nodes
 from planner.stack import (
     api_endpoint,
     aws_deployment,
@@ -81,7 +83,8 @@ def aws_draft(settings: AwsSettings, shipped: Catalogue, now: datetime) -> AwsDr
 
     rate, nodes = storage.read_gb_per_s * 1000, fsx_client_rates(lustre, pools)
     both = alike(settings, sited, now, pools, storage, planned, read_mb_per_s=rate, node_gb_per_s=nodes)
-    prices = _prices(settings, catalogue, pools, vpc, both["monitoring"], today)
+    always = always_nodes(both["services"], pools, replicas_by_pool(settings.serving.triton))
+    prices = _prices(settings, catalogue, pools, vpc, both["monitoring"], today, always)
     quotas, bom = _quotas(settings, pools, vpc), aws_bom(pools.values(), prices, _software(settings))
     draft = AwsDraft(
         **both,
@@ -154,6 +157,7 @@ def _prices(
     vpc: VpcPlan,
     monitoring: MonitoringPlan | None,
     today: date,
+    always: Mapping[str, int],
 ) -> Prices:
     lustre = settings.storage.lustre
     supported_until = STANDARD_SUPPORT_ENDS.get(settings.platform.kubernetes_version)
@@ -169,7 +173,7 @@ def _prices(
     )
     region = settings.platform.region
     return replace(
-        stack_prices(pools.values(), around, catalogue.services, catalogue.rates),
+        stack_prices(pools.values(), around, catalogue.services, catalogue.rates, always),
         region=region,
         offers_recorded=is_recorded(region, catalogue.offerings),
     )

@@ -135,12 +135,22 @@ class Offers:
         A spot instance whose price nobody recorded costs what it costs on demand at most: that is the most a request
         pays that names no price of its own (EC2 user guide, "How Spot Instances work").
         """
-        found = [each.price(usage) or each.on_demand for each in self.types for usage in self.usages]
-        known = [each for each in found if each is not None]
-        if len(known) < len(found):
+        known = self._prices()
+        if known is None:
             return None
         most = max(known, key=lambda each: each.usd_per_hour)
         return replace(most, low=min(each.low for each in known), high=max(each.high for each in known))
+
+    @property
+    def cheapest(self) -> Price | None:
+        """The price of what is started first, as Karpenter takes the cheapest that EC2 has; None as of `dearest`."""
+        known = self._prices()
+        return min(known, key=lambda each: each.usd_per_hour) if known is not None else None
+
+    def _prices(self) -> list[Price] | None:
+        found = [each.price(usage) or each.on_demand for each in self.types for usage in self.usages]
+        known = [each for each in found if each is not None]
+        return known if len(known) == len(found) else None
 
 
 @dataclass(frozen=True, kw_only=True)

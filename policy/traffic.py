@@ -5,10 +5,10 @@ from ipaddress import ip_network
 from typing import Any
 
 from policy.gangs import metadata_of, namespace_of, spec_of, together
-from policy.graph import Graph, Resource
-from policy.pods import Pod, pods
+from policy.graph import UNKNOWN, Graph, Resource
+from policy.pods import Pod, is_kubernetes, pods
 from policy.rule import Finding, rule
-from policy.selectors import object_named, selected, selects, worn
+from policy.selectors import makes_unseen, object_named, selected, selects, worn
 
 NAME_OF_NAMESPACE = "kubernetes.io/metadata.name"
 DNS = (
@@ -151,3 +151,49 @@ def policies_leave_the_gang(graph: Graph) -> Iterator[Finding]:
                         pod.owner,
                         f"cannot reach the pods of its own job on all ports: {way.lower()} is closed ({other.path})",
                     )
+
+
+@rule(
+    source="Kubernetes: Network Policies, default deny all ingress and all egress traffic (a pod that none selects is "
+    "open both ways); https://kubernetes.io/docs/concepts/services-networking/network-policies/#default-policies",
+    remedy="register a NetworkPolicy in the namespace with podSelector {}, policyTypes [Ingress, Egress] and neither "
+    "ingress nor egress; what is allowed goes into policies of its own",
+)
+def namespaces_deny_by_default(graph: Graph) -> Iterator[Finding]:
+    """A namespace that is made and gets pods denies what no other policy allows, both ways (NW08)."""
+    denied = {(namespace_of(each), way) for each in policies(graph) for way in _denied(each)}
+    if any(namespace == UNKNOWN for namespace, _ in denied):
+        return
+    made = [each for each in graph.of_type("Namespace") if is_kubernetes(each)]
+    for each in made:
+        namespace = str(metadata_of(each).get("name", ""))
+        open_ways = [way.lower() for way in ("Ingress", "Egress") if (namespace, way) not in denied]
+        if open_ways and _gets_pods(graph, namespace):
+            yield (
+                each.name,
+                f"has pods and no NetworkPolicy that selects all and allows no {' and no '.join(open_ways)}",
+            )
+
+
+def _denied(policy: Resource) -> list[str]:
+    """The ways that a policy closes for all pods of its namespace, without a rule that opens them again."""
+    spec = spec_of(policy)
+    selector = spec.get("podSelector") or {}
+    if selector.get("matchLabels") or selector.get("matchExpressions"):
+        return []
+    return [way for way in ("Ingress", "Egress") if _covers(policy, way) and not spec.get(way.lower())]
+
+
+def _gets_pods(graph: Graph, namespace: str) -> bool:
+    """Whether pods that policies mean come into a namespace: by the program, a release, an operator, or by people.
+
+    Pods on the host's network are meant by no policy. People may make pods where a role is bound to groups or users.
+    """
+    own = any(pod.namespace == namespace and not pod.spec.get("hostNetwork") for pod in pods(graph))
+    people = (
+        subject.get("kind") in ("Group", "User")
+        for each in graph.of_type("RoleBinding")
+        if namespace_of(each) == namespace
+        for subject in each.inputs.get("subjects") or []
+    )
+    return own or makes_unseen(graph, namespace) or any(people)

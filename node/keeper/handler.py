@@ -67,6 +67,8 @@ def keep(account: Account, task: Task, now: datetime, stop: str = "") -> dict[st
     ends = end(task, _value(account, task.ends_parameter), record)
     now_is = phase(task, ends, record, now)
     if now_is is Phase.ENDS:
+        # A call that comes again late, with a moment before the end, would say that it is still to come.
+        record = replace(record, warned_of=written(ends)) if ends else record
         done, record = _end(account, task, record)
     else:
         if now_is is Phase.WARNS and ends:

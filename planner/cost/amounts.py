@@ -37,8 +37,7 @@ class PriceLine:
 
     `purpose` is the role of a pool, whose name is `pool`, or platform, storage or traffic, `layer` the layer of the
     architecture whose resource is paid for: a node's root volume is of the hardware, and its images' traffic of the
-    fabric. `basis` is the assumption
-    behind a line of use.
+    fabric. `basis` is the assumption behind a line of use, or what nodes that come and go cost in the usual case.
     """
 
     name: str

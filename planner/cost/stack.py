@@ -9,6 +9,7 @@ from planner.blocks import hours, whole_price
 from planner.cost.amounts import BlockPrice, PriceLine, Prices
 from planner.nodes import Offers
 from planner.pool_types import AwsPoolPlan
+from planner.wording import counted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,9 +58,15 @@ def fsx_service(deployment_type: str, mb_per_s_per_tib: int | None) -> str:
 
 
 def stack_prices(
-    pools: Iterable[AwsPoolPlan], around: Around, services: Mapping[str, Price], rates: Mapping[str, Rate]
+    pools: Iterable[AwsPoolPlan],
+    around: Around,
+    services: Mapping[str, Price],
+    rates: Mapping[str, Rate],
+    always: Mapping[str, int] | None = None,
 ) -> Prices:
     """Every line of the bill that stands for itself, with the assumptions that the lines of use rest on.
+
+    `always` are the nodes that services with their fewest replicas need of a pool that Karpenter fills, by its name.
 
     A pool without a recorded price is named in `unpriced`, so that a sum is never mistaken for the whole. Instances
     that are held and not run cost the same (EC2 user guide, "Capacity Reservation pricing and billing"). Nodes of a
@@ -68,7 +75,7 @@ def stack_prices(
     bought = list(pools)
     placed = [pool for pool in bought if pool.count]
     lines = (
-        *(line for pool in placed if (line := _pool_line(pool)) is not None),
+        *(line for pool in placed if (line := _pool_line(pool, (always or {}).get(pool.name, 0))) is not None),
         *(line for pool in bought if (line := _idle_line(pool)) is not None),
         *_standing(placed, around, services),
         *_use(placed, around, rates),
@@ -102,20 +109,35 @@ def _price(pool: AwsPoolPlan) -> Price | None:
     return offers.dearest if offers else pool.instance.price(pool.usage)
 
 
-def _pool_line(pool: AwsPoolPlan) -> PriceLine | None:
+def _pool_line(pool: AwsPoolPlan, always: int) -> PriceLine | None:
     price = _price(pool)
     if price is None:
         return None
     name = f"pool {pool.name}: {pool.instance.type}, {pool.usage}"
     if pool.scaled:
-        name = f"pool {pool.name}: up to {pool.count} of {_either(pool.scaled)}"
-        # There may be none of them.
-        return replace(_line(name, pool.role, "hardware", pool.count, price, pool=pool.name), low=0.0)
+        return _scaled_line(pool, pool.scaled, price, min(always, pool.count))
     if pool.spot:
         name = f"pool {pool.name}: {_either(pool.spot)}"
     in_blocks = sum(share.count * hours(share.times.start, share.times.end) for share in pool.shares)
     standing = min(HOURS_PER_MONTH, in_blocks / pool.count) if pool.shares else HOURS_PER_MONTH
     return _line(name, pool.role, "hardware", pool.count, price, hours_per_month=standing, pool=pool.name)
+
+
+def _scaled_line(pool: AwsPoolPlan, scaled: Offers, dearest: Price, always: int) -> PriceLine:
+    """All nodes at the dearest that they may be; at the least those that always run, at the lowest price seen."""
+    line = _line(
+        f"pool {pool.name}: up to {pool.count} of {_either(scaled)}",
+        pool.role,
+        "hardware",
+        pool.count,
+        dearest,
+        pool=pool.name,
+    )
+    usual = f"{counted(always, 'node')} of pool {pool.name} while its services have their fewest replicas"
+    usual += f", {always * scaled.cheapest.usd_per_hour:.2f} USD an hour at the cheapest" if scaled.cheapest else ""
+    none = f"no node of pool {pool.name} while none of its services has a replica"
+    basis = f"{usual if always else none}; the sum counts {pool.count} at the dearest, {line.usd_per_hour:.2f} USD"
+    return replace(line, low=always * dearest.low, basis=basis)
 
 
 def _either(scaled: Offers) -> str:

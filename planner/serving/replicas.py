@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
 
-from planner.placement import Replicas, has_room, placed
+from planner.placement import Replicas, has_room, placed, shared_nodes
 from planner.pool_types import PoolPlan
 from planner.workload_types import ServicePlan
 
@@ -31,6 +31,21 @@ def limited(
         name: replace(each, spare_replica=_has_spare(each, pools[each.pool], taken[each.pool]))
         for name, each in fitting.items()
     }
+
+
+def always_nodes(
+    services: Mapping[str, ServicePlan], pools: Mapping[str, PoolPlan], beside: Mapping[str, Sequence[Replicas]]
+) -> dict[str, int]:
+    """Fewest nodes of each pool on which its services' fewest replicas find room, `beside` what always runs there.
+
+    A replica that is larger than a node counts as none: there is a finding about it.
+    """
+    found: dict[str, int] = {}
+    for name, pool in pools.items():
+        fewest = [each.fewest for each in services.values() if each.pool == name]
+        fitting = [each for each in (*fewest, *beside.get(name, ())) if each.gpus <= pool.devices_per_node]
+        found[name] = shared_nodes(0, pool.devices_per_node, fitting)
+    return found
 
 
 def _room(service: ServicePlan, services: Mapping[str, ServicePlan], pool: PoolPlan, beside: Sequence[Replicas]) -> int:

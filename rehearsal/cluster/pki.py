@@ -1,7 +1,7 @@
 """The certificates of one control plane: a cluster CA, a CA for the front proxy, a key for service accounts.
 
-Keys are elliptic (P-256): five of them take milliseconds. Everything is valid from an hour ago for thirty days, longer
-than a rehearsal lives.
+Keys are elliptic (P-256): five of them take milliseconds. Everything is valid from a day ago for thirty days, longer
+than a rehearsal lives, so that a machine's clock may be set by a day either way while it does.
 """
 
 import datetime
@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 LIFETIME = datetime.timedelta(days=30)
-SKEW = datetime.timedelta(hours=1)
+SKEW = datetime.timedelta(days=1)
 
 
 @dataclass(frozen=True)

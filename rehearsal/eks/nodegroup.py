@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from rehearsal.cloud.ec2.use import NOTICED
@@ -42,6 +43,7 @@ class NodeGroup:
         self._first_seen: dict[str, float] = {}
         self._leaving: dict[str, float] = {}
         self._rebooted: dict[str, float] = {}
+        self._sick = repair.Waits(time.monotonic)
         self._problems: dict[str, list[str]] = {}
         self._reported: tuple[str, str] | None = None
 
@@ -195,7 +197,8 @@ class NodeGroup:
         nodes = [each for each in found if each is not None]
         busy = {self._hosts[each].node for each in self._leaving if each in self._hosts}
         busy |= {node for node, since in self._rebooted.items() if time.monotonic() - since < REBOOT_SECONDS}
-        for each in repair.due(described.get("nodeRepairConfig") or {}, nodes, busy, datetime.now(UTC)):
+        ill = self._sick.seconds(repair.sick(nodes))
+        for each in repair.due(described.get("nodeRepairConfig") or {}, len(nodes), ill, busy):
             identity = hosts_by_node[each.node]
             log.warning("%s: automatic repair: %s of %s (%s)", self.name, each.action, each.node, each.why)
             if each.action == "Reboot":

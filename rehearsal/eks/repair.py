@@ -1,4 +1,4 @@
-"""Automatic node repair: which nodes of a managed group EKS reboots or replaces now. Pure.
+"""Automatic node repair: which nodes of a managed group EKS reboots or replaces now.
 
 Sources: EKS user guide, "Automatically repair nodes in EKS clusters" (waiting times, actions, limits, overrides) and
 "Detect node health issues with the EKS node monitoring agent" (actions by reason); API reference, NodeRepairConfig.
@@ -7,9 +7,8 @@ that rehearses needs longer for that than the sixtieth part of what EC2 does.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Literal
 
 Object = Mapping[str, Any]
@@ -37,12 +36,12 @@ UNHEALTHY_PERCENT = 20
 
 @dataclass(frozen=True)
 class Sick:
-    """A node with a condition that has been wrong since `since`."""
+    """A node with a condition that has been wrong since `since`, which is the moment as the node wrote it."""
 
     node: str
     condition: str
     reason: str
-    since: datetime
+    since: str
 
 
 @dataclass(frozen=True)
@@ -54,30 +53,49 @@ class Repair:
     why: str
 
 
+class Waits:
+    """How long conditions have been wrong by a clock that goes on evenly, from when they were first seen.
+
+    What a node writes is its machine's clock: set forward, it would have waited long enough at once, and set back, it
+    would wait for as long again.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._first: dict[Sick, float] = {}
+
+    def seconds(self, ill: Iterable[Sick]) -> dict[Sick, float]:
+        """Of each of what is wrong now; what is right again is forgotten."""
+        now = self._clock()
+        self._first = {each: self._first.get(each, now) for each in ill}
+        return {each: now - first for each, first in self._first.items()}
+
+
 def sick(nodes: Iterable[Object]) -> list[Sick]:
     """The wrong conditions of nodes, of the kinds that are repaired."""
     return [
-        Sick(node["metadata"]["name"], each["type"], each.get("reason", ""), _time(each["lastTransitionTime"]))
+        Sick(node["metadata"]["name"], each["type"], each.get("reason", ""), each["lastTransitionTime"])
         for node in nodes
         for each in (node.get("status") or {}).get("conditions") or []
         if each["type"] in MINUTES and each["status"] != "True"
     ]
 
 
-def due(config: Object, nodes: Collection[Object], busy: Collection[str], now: datetime) -> list[Repair]:
-    """The repairs to begin, besides those of the nodes `busy` with one, within the group's limits."""
+def due(config: Object, size: int, ill: Mapping[Sick, float], busy: Collection[str]) -> list[Repair]:
+    """The repairs to begin in a group of `size` nodes, besides those of the nodes `busy` with one, within its limits.
+
+    `ill` are conditions and how many seconds each has been wrong.
+    """
     if not config.get("enabled"):
         return []
-    ill = sick(nodes)
     unhealthy = {each.node for each in ill} | set(busy)
-    if len(unhealthy) > _threshold(config, len(nodes)):
+    if len(unhealthy) > _threshold(config, size):
         return []
     found: dict[str, Repair] = {}
-    for each in ill:
+    for each, seconds in ill.items():
         minutes, action = _treatment(config, each)
         pace = READY_SECONDS_PER_MINUTE if each.condition == "Ready" else SECONDS_PER_MINUTE
-        waited = (now - each.since).total_seconds() >= minutes * pace
-        if action != "NoAction" and waited and each.node not in busy:
+        if action != "NoAction" and seconds >= minutes * pace and each.node not in busy:
             found.setdefault(each.node, Repair(each.node, action, f"{each.condition}: {each.reason}"))
     room = max(0, _parallel(config, len(unhealthy)) - len(busy))
     return list(found.values())[:room]
@@ -115,7 +133,3 @@ def _action(ill: Sick) -> Action:
     if xid in REBOOTING_XIDS:
         return "Reboot"
     return "Replace" if xid in REPLACING_XIDS or REPLACING_REASONS.fullmatch(ill.reason) else "NoAction"
-
-
-def _time(text: str) -> datetime:
-    return datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone(UTC)

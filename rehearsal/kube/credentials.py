@@ -100,6 +100,8 @@ class CommandToken:
             token = str(status["token"])
             stamp = status.get("expirationTimestamp")
             expires = datetime.fromisoformat(stamp.replace("Z", "+00:00")) if stamp else None
+            if expires is not None and expires.tzinfo is None:
+                raise ValueError(stamp)  # RFC 3339 has a zone: client-go reads none without
         except (ValueError, KeyError, TypeError, AttributeError):
             raise CredentialsFailed(f"{self.description} is not an ExecCredential with a token") from None
         return token, expires

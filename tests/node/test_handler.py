@@ -4,15 +4,20 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
+import blocks
+import decide
+import groups
+import handler
+import markets
 import pytest
 from blocks import SIGNAL, Block
 from botocore.exceptions import ClientError
 from decide import OffHours, Record, Task
 from groups import seen
-from handler import keep
+from handler import keep, when
 from markets import Seen, Spot
 
 from sweep.ends import NEVER, written
@@ -66,6 +71,37 @@ class Played:
     @property
     def record(self) -> Record:
         return Record.parse(self.values["/record"])
+
+
+class Stopped(datetime):
+    """A machine's clock, which a test forbids to be read."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> "Stopped":
+        raise AssertionError(f"the keeper reads the clock of the machine that it runs on ({tz})")
+
+
+@pytest.mark.parametrize("off", [timedelta(hours=-1), timedelta(hours=1)], ids=["behind", "ahead"])
+def test_a_life_is_judged_by_the_callers_clock_alone(off: timedelta, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call of an hour before the end ends nothing, and one of an hour after it does."""
+    for module in (blocks, decide, groups, handler, markets):
+        monkeypatch.setattr(module, "datetime", Stopped, raising=False)
+    account = Played(written(END), {"training": GROUP})
+    told = keep(account, replace(TASK, warn_hours=0), *when({"now": written(END + off)}))
+    assert told["phase"] == ("ends" if off > timedelta() else "runs")
+
+
+def test_a_call_that_comes_again_late_tells_nobody_that_an_ended_stack_ends_soon() -> None:
+    """Scheduler tries a call again for ten minutes, with the moment that it was meant for."""
+    task = replace(TASK, max_usd=40)
+    account = Played(NEVER)
+    keep(account, task, END - timedelta(hours=10))
+    assert keep(account, task, END)["phase"] == "ends"
+    account.calls.clear()
+    assert keep(account, task, END - timedelta(minutes=10)) == {"phase": "runs", "ends": written(END)}
+    assert account.calls == []
+    assert account.record.started == END - timedelta(hours=10)
+    assert keep(account, task, END + timedelta(minutes=5))["phase"] == "ends"
 
 
 def test_the_warning_says_when_and_what_to_type() -> None:

@@ -5,10 +5,13 @@ from typing import Any
 
 import pytest
 
+from catalogue.instances import INSTANCES
+from planner.cost.amounts import PriceLine
+from planner.faces.money import price_facts
 from planner.findings import Severity
 from planner.types import AwsPlan
 from settings.errors import SettingsError
-from tests.planner.stacks import planned, rules, told
+from tests.planner.stacks import planned, rules, sections, told
 
 SCALED: Mapping[str, Any] = {
     "pools.2.instanceType": "g6.2xlarge",
@@ -41,14 +44,46 @@ def test_a_pool_counts_with_all_the_nodes_that_it_may_have() -> None:
     assert "karpenter" not in planned("dev").charts
 
 
-def test_it_costs_nothing_or_the_dearest_of_what_it_may_take() -> None:
-    line = next(each for each in scaled().prices.lines if each.pool == "inference")
-    dearest = next(iter(scaled().pools["inference"].scaled.types[1:])).on_demand  # type: ignore[union-attr]
+FIXED = {
+    **SCALED,
+    "pools.2.capacity": "on-demand",
+    "pools.2.karpenter": {"maxCount": 4, "instanceTypes": ["g6.4xlarge"]},
+}
+STAYS: Mapping[str, Any] = sections()["serving"]["services"][0]
+GOES = {**STAYS, "name": "rare", "public": True, "scaleToZero": {}}
+GATEWAY = {"domain": "llm.acme.com", "issuer": {"kind": "private-ca"}, "callers": ["10.0.0.0/8"]}
+
+
+def line_of(plan: AwsPlan) -> PriceLine:
+    return next(each for each in plan.prices.lines if each.pool == "inference")
+
+
+def test_it_costs_the_dearest_of_what_it_may_take_at_most() -> None:
+    line, pool = line_of(scaled()), scaled().pools["inference"]
+    dearest = next(iter(pool.scaled.types[1:])).on_demand  # type: ignore[union-attr]
     assert dearest is not None
     assert line.usd_per_hour == pytest.approx(4 * dearest.usd_per_hour)
-    assert line.low == 0.0
     assert line.high == pytest.approx(4 * dearest.high)
     assert line.name == "pool inference: up to 4 of g6.2xlarge or g6.4xlarge, spot or on-demand"
+
+
+@pytest.mark.parametrize(
+    ("services", "always"),
+    [([STAYS], 1), ([{**STAYS, "minReplicas": 3, "maxReplicas": 4}], 3), ([GOES], 0), ([STAYS, GOES], 1)],
+    ids=["a replica that stays", "three that stay", "none that stays", "one that stays beside none"],
+)
+def test_the_range_begins_where_the_fewest_replicas_find_room(services: list[Any], always: int) -> None:
+    """At the lowest price of any option; the usual case, at the cheapest option, is said beside the dearest."""
+    plan = planned("dev", {**FIXED, "serving": {"services": services, "gateway": GATEWAY}})
+    line, types = line_of(plan), (INSTANCES["g6.2xlarge"].on_demand, INSTANCES["g6.4xlarge"].on_demand)
+    small, large = (each for each in types if each)
+    assert line.low == pytest.approx(always * min(small.low, large.low))
+    assert plan.prices.hourly_low == pytest.approx(sum(each.low for each in plan.prices.lines), abs=0.01)
+    usual = f"{always} node{'s' * (always > 1)} of pool inference while its services have their fewest replicas, "
+    usual += f"{always * small.usd_per_hour:.2f} USD an hour at the cheapest"
+    none = "no node of pool inference while none of its services has a replica"
+    assert line.basis == f"{usual if always else none}; the sum counts 4 at the dearest, {line.usd_per_hour:.2f} USD"
+    assert line.basis in dict(price_facts(plan.prices))["assumed"]  # type: ignore[operator]
 
 
 def test_either_quota_must_hold_all_of_its_nodes_and_no_node_group_is_counted() -> None:

@@ -11,6 +11,7 @@ from policy import RULES
 from policy.rule import violations
 from tests.graph import schema_aws, schema_kubernetes, schema_sdk
 from tests.graph.outputs import INVOKES
+from tests.graph.roles import unsimulated
 from tests.graph.stackfiles import ROOT, refusal, run_program
 
 CALLER = "aws:index/getCallerIdentity:getCallerIdentity"
@@ -63,7 +64,7 @@ def test_what_a_good_file_deploys_keeps_every_rule_and_schema(path: Path, monkey
     for account in re.findall(r"arn:aws:acm:[^:]*:(\d{12}):", path.read_text(encoding="utf-8")):
         monkeypatch.setitem(INVOKES, CALLER, {**INVOKES[CALLER], "accountId": account})
     graph = run_program(config_in(path), stack="corpus")
-    found = [str(each) for each in violations(graph, RULES)]
+    found = [str(each) for each in violations(graph, RULES)] + unsimulated(graph, "corpus")
     for each in graph.resources.values():
         found += [*schema_sdk.problems(each), *schema_aws.problems(each)]
         if each.kind not in schema_kubernetes.KINDS or schema_kubernetes.crd_file(each.kind):

@@ -68,6 +68,24 @@ def test_a_client_certificate_carries_user_and_groups_and_outlives_a_rehearsal()
     assert certificate.not_valid_after_utc > now + datetime.timedelta(days=7)
 
 
+@pytest.mark.parametrize(
+    ("off", "good"),
+    [
+        (datetime.timedelta(hours=-23), True),
+        (datetime.timedelta(days=29), True),
+        (datetime.timedelta(hours=-25), False),
+        (datetime.timedelta(days=31), False),
+    ],
+    ids=["a day back", "a month ahead", "more than a day back", "more than a month ahead"],
+)
+def test_a_clock_that_is_set_by_a_day_breaks_no_connection(off: datetime.timedelta, *, good: bool) -> None:
+    authority = Authority("test")
+    made = (authority.certificate, authority.server("hook").certificate, authority.client("kwok").certificate)
+    moment = datetime.datetime.now(datetime.UTC) + off
+    read = [x509.load_pem_x509_certificate(each) for each in made]
+    assert [each.not_valid_before_utc <= moment <= each.not_valid_after_utc for each in read] == [good] * 3
+
+
 def test_the_service_account_key_has_two_halves() -> None:
     private, public = service_account_key()
     assert private.startswith(b"-----BEGIN PRIVATE KEY-----")

@@ -27,7 +27,22 @@ def fine(count: int) -> list[Any]:
 
 
 def done(config: dict[str, Any], nodes: list[Any], busy: tuple[str, ...] = ()) -> list[tuple[str, str]]:
-    return [(each.node, each.action) for each in repair.due(config, nodes, busy, NOW)]
+    ill = {each: (NOW - datetime.fromisoformat(each.since)).total_seconds() for each in repair.sick(nodes)}
+    return [(each.node, each.action) for each in repair.due(config, len(nodes), ill, busy)]
+
+
+@pytest.mark.parametrize("off", [timedelta(), timedelta(days=1), timedelta(days=-1)], ids=["right", "ahead", "behind"])
+def test_a_nodes_clock_makes_no_wait_shorter_or_longer(off: timedelta) -> None:
+    """Nor does that of this machine, if it is set while something is wrong."""
+    passed = 5000.0
+    waits = repair.Waits(lambda: passed)
+    ill = [node("ill", *XID79, -off.total_seconds())]
+    for later, expected in ((0, []), (9, []), (2, [("ill", "Replace")])):
+        passed += later
+        found = repair.due(ON, 1, waits.seconds(repair.sick(ill)), ())
+        assert [(each.node, each.action) for each in found] == expected
+    assert waits.seconds(()) == {}
+    assert repair.due(ON, 1, waits.seconds(repair.sick(ill)), ()) == []
 
 
 @pytest.mark.parametrize(

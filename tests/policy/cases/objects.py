@@ -59,6 +59,7 @@ VOLUMES = [
 ]
 TRAFFIC = [
     Case("policies_leave_the_api", gone("network-rules-kubeflow-asked-by-the-api"), "closed to the API server", False),
+    Case("namespaces_deny_by_default", gone("network-rules-training-deny-by-default"), "has pods and no", False),
 ]
 OWNERS = [
     Case("one_owner_per_daemon", more("second", "efa-plugin-release", namespace="training"), "the EFA device plugin"),

@@ -2,15 +2,16 @@
 
 from typing import Any
 
-from policy.graph import Resource
+from policy.graph import UNKNOWN, Resource
 from tests.policy.programs.form import Program, deployment, release, thing, training
 from tests.policy.programs.services import HTTP, hook, service
 
-DNS, GANG, API, SERVED = (
+DNS, GANG, API, SERVED, DENY = (
     "policies_leave_dns",
     "policies_leave_the_gang",
     "policies_leave_the_api",
     "policies_leave_services",
+    "namespaces_deny_by_default",
 )
 JOB = {"matchLabels": {"training.kubeflow.org/job-name": "one"}}
 SYSTEM = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "kube-system"}}}
@@ -163,4 +164,40 @@ BESIDE = [
     Program(API, (policy(egress=[{"to": [EVERYONE], "ports": [{"port": 80}]}]), rights(), SERVER), "cannot reach it"),
     Program(SERVED, (service(), SERVER)),
 ]
-PROGRAMS = [*NAMES, *WITHIN, *ASKED, *BESIDE]
+HERE = thing("core/v1", "Namespace", "here", namespace="")
+CLOSED = policy(ingress=[], egress=[])
+ELSEWHERE = thing(
+    "networking.k8s.io/v1",
+    "NetworkPolicy",
+    "policy",
+    namespace="there",
+    spec={"podSelector": {}, "policyTypes": ["Ingress", "Egress"]},
+)
+PEOPLE = thing("rbac.authorization.k8s.io/v1", "RoleBinding", "people", subjects=[{"kind": "Group", "name": "team"}])
+NEITHER, NOT_IN, NOT_OUT = "allows no ingress and no egress", "allows no ingress", "allows no egress"
+DENIED = [
+    Program(DENY, (HERE, training()), NEITHER),
+    Program(DENY, (HERE, ELSEWHERE, training()), NEITHER),
+    Program(DENY, (HERE, policy(JOB, ingress=[], egress=[]), training()), NEITHER),
+    Program(
+        DENY, (HERE, policy({"matchExpressions": [{"key": "app", "operator": "Exists"}]}, ingress=[]), SERVER), NEITHER
+    ),
+    Program(DENY, (HERE, policy(egress=[]), training()), NOT_IN),
+    Program(DENY, (HERE, UNTYPED, training()), NOT_OUT),
+    Program(DENY, (HERE, policy(ingress=[{}], egress=[]), training()), NOT_IN),
+    Program(DENY, (HERE, policy(ingress=[], egress=[RESOLVE]), training()), NOT_OUT),
+    Program(DENY, (HERE, VOLCANO), NEITHER),
+    Program(DENY, (HERE, PEOPLE), NEITHER),
+    Program(DENY, (HERE, CLOSED, training())),
+    Program(DENY, (HERE, policy(ingress=[]), policy(egress=[], name="out"), training())),
+    Program(DENY, (HERE, CLOSED, policy(JOB, "own", ingress=[{}]), training())),
+    Program(DENY, (HERE,)),
+    Program(DENY, (HERE, rights())),
+    Program(DENY, (HERE, deployment(HTTP, hostNetwork=True))),
+    Program(DENY, (training(),)),
+    Program(
+        DENY,
+        (HERE, thing("networking.k8s.io/v1", "NetworkPolicy", namespace=UNKNOWN, spec=CLOSED.inputs["spec"]), VOLCANO),
+    ),
+]
+PROGRAMS = [*NAMES, *WITHIN, *ASKED, *BESIDE, *DENIED]
