@@ -59,8 +59,9 @@ class Pass:
 def forward_pass(model: Model, job: Job, layout: Layout, gpu: Gpu) -> Pass:
     """A micro-batch's forward pass. The fullest stage has whole layers; the output layer is shared out evenly.
 
-    Software gives the last stage fewer layers for the output layer's sake, so that the stages' mean is what counts
-    where it is more than the fullest stage without it.
+    Where embedding and output count as layers the last stage has one layer less for the output's sake, so that the
+    stages' mean is what counts where it is more than the fullest stage without it. Where layers divide without them the
+    last stage has its output besides: the rates were fitted to such runs too, and have that in them.
     """
     row = calibration(job.software, gpu, job.precision)
     plain = calibration(job.software, gpu, "bf16")

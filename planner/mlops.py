@@ -8,7 +8,7 @@ from typing import Literal
 from catalogue.units import MIB_PER_GIB, SECONDS_PER_HOUR, gib
 from planner.nodes import pod_share
 from planner.pool_types import PoolPlan
-from planner.storage.tiers import SCHEDULED_SECONDS
+from planner.storage.tiers import SCHEDULED_SECONDS, SUMS_GB_PER_S
 from planner.storage.types import StoragePlan
 from planner.workload_types import FollowUpPlan, PodResources
 from settings.datasets import Dataset
@@ -25,7 +25,9 @@ _SPARE = 1.1
 class DatasetPlan:
     """A dataset of `gb` decimal GB. `copy_s` is what one copier should take from `source`, and `copy_seconds` what it
     may take in all, waiting for a node included, in whole hours, so that few changes of the nodes change the copy. Both
-    are 0 where there is nothing to copy. Runs read it as of the `snapshot`, None as it is.
+    are 0 where there is nothing to copy. Runs read it as of the `snapshot`, None as it is. What is not copied lies in
+    the directory `path`, None in the one by its name. `sha256` is that of its SHA256SUMS, with which a copy is compared
+    where somebody said it, by one process that reads all of it once more.
     """
 
     name: str
@@ -34,6 +36,8 @@ class DatasetPlan:
     copy_s: int
     copy_seconds: int
     snapshot: str | None = None
+    path: str | None = None
+    sha256: str | None = None
 
     @property
     def own_gib(self) -> int | None:
@@ -54,11 +58,14 @@ def plan_datasets(training: Training, storage: StoragePlan | None) -> dict[str, 
     rate = storage.object_gb_per_s if storage else None
 
     def planned(each: Dataset) -> DatasetPlan:
-        seconds = ceil(each.gb / rate) if each.source and rate else 0
+        compared = each.gb / SUMS_GB_PER_S if each.sha256 else 0
+        seconds = ceil(each.gb / rate + compared) if each.source and rate else 0
         hours = ceil((_SLACK * seconds + SCHEDULED_SECONDS) / SECONDS_PER_HOUR)
         budget = hours * SECONDS_PER_HOUR if each.source else 0
         return DatasetPlan(
-            **each.model_dump(include={"name", "source", "gb", "snapshot"}), copy_s=seconds, copy_seconds=budget
+            **each.model_dump(include={"name", "source", "gb", "snapshot", "path", "sha256"}),
+            copy_s=seconds,
+            copy_seconds=budget,
         )
 
     return {each.name: planned(each) for each in training.datasets}

@@ -23,7 +23,7 @@ class Association(Section):
         Matching(
             r"(/[A-Za-z0-9._-]{1,120}){1,8}", "a directory of the file system below its root, such as /datasets/corpus"
         ),
-        Field(description="a dataset NAME without a source reads /datasets/NAME"),
+        Field(description="a dataset NAME without a source reads /datasets/NAME, or its own path"),
     ]
     source: Annotated[
         str,

@@ -45,7 +45,7 @@ def across_sections(data: Any) -> list[Problem]:
             for problem in _queue(queues, ("teams", index, "queue"), team.get("queue"))
         ),
         *_repeated(("training", "datasets"), datasets),
-        *_sourceless(data.get("platform"), datasets),
+        *_sourceless(data, datasets),
         *_repeated(("storage", "sources"), _entries(data, "storage", "sources"), "bucket"),
         *_repeated(("training", "runs"), runs),
         *_repeated(("training", "experiments"), experiments),
@@ -177,13 +177,20 @@ def _shared_names(
             )
 
 
-def _sourceless(platform: Any, datasets: Mapping[int, Mapping[str, Any]]) -> Iterable[Problem]:
-    """Datasets that nothing brings to a file system which the stack itself makes, empty."""
+def _sourceless(data: Mapping[str, Any], datasets: Mapping[int, Mapping[str, Any]]) -> Iterable[Problem]:
+    """Datasets that nothing brings to a file system which the stack itself makes, empty but for what is linked."""
+    platform = data.get("platform")
     if not isinstance(platform, Mapping) or platform.get("kind") != "aws":
         return
+    linked = [f"{each.get('path')}/" for each in _entries(data, "storage", "lustre", "associations").values()]
     for index, dataset in datasets.items():
-        if dataset.get("source") is None:
-            sentence = "is missing, and the stack's new file system is empty; type s3://BUCKET/PREFIX of the data"
+        own = f"datasets/{dataset.get('name')}"
+        place = f"/{dataset.get('path') or own}/"
+        if dataset.get("source") is None and not place.startswith(tuple(linked)):
+            sentence = (
+                "is missing, and the stack's new file system is empty; type s3://BUCKET/PREFIX of the data, or link "
+                f"{bare(place.rstrip('/'))} with it in storage.lustre.associations"
+            )
             yield ("training", "datasets", index, "source"), sentence
 
 

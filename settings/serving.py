@@ -12,7 +12,7 @@ from settings.people import Group
 from settings.s3 import S3_PATTERN, s3_uri
 from settings.secrets import API_TOKEN, HUB_TOKEN, SecretKey
 from settings.sections import Path, Section, SectionError
-from settings.types import Hostname, Image, Matching, Name
+from settings.types import Hostname, Image, Name, Sha256
 
 _HUB = re.compile(r"hf://(?P<repository>[\w.-]+/[\w.-]+)(?:@(?P<revision>.*))?")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -60,10 +60,6 @@ RepositorySource = Annotated[
 ]
 
 
-Sha256 = Annotated[
-    str,
-    Matching(r"[0-9a-f]{64}", "a SHA-256: 64 of 0-9 and a-f, such as sha256sum SHA256SUMS prints"),
-]
 SumsDigest = Annotated[
     Sha256 | None,
     Field(

@@ -181,6 +181,10 @@ Image = Annotated[
 Email = Annotated[str, Matching(r"[^@\s]+@[^@\s]+\.[^@\s.]+", "an e-mail address such as team@example.com")]
 Word = Annotated[str, Field(min_length=1, max_length=500)]
 RuleId = Annotated[str, Matching(r"[a-z]+(-[a-z0-9]+)+", "a rule id such as image-not-pinned")]
+Sha256 = Annotated[
+    str,
+    Matching(r"[0-9a-f]{64}", "a SHA-256: 64 of 0-9 and a-f, such as sha256sum SHA256SUMS prints"),
+]
 LineageWord = Annotated[
     str,
     Matching(

@@ -229,6 +229,7 @@ EXAMPLES: Mapping[str, object] = {
     "Aws.kubernetesVersion": "1.36",
     "AwsPool.instanceType": "p5.48xlarge",
     "AwsPool.name": "training",
+    "Dataset.path": "corpora/web-text",
     "Dataset.source": "s3://team-data/tokens-v3",
     "FsxLustre.capacityGib": 9600,
     "KeptLogin.secretArn": "arn:aws:secretsmanager:us-east-2:123456789012:secret:mirror-AbCdEf",

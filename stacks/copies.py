@@ -5,6 +5,7 @@ from typing import NamedTuple
 import pulumi
 
 from components.storage.staged import Staged, StagedArgs
+from components.storage.sums import WEIGHTS_KEY
 from stacks.platform import Platform
 from stacks.services import Services
 
@@ -12,7 +13,8 @@ from stacks.services import Services
 class Copy(NamedTuple):
     """A copy to a directory of a claim (namespace, name): its kind, its name, its source and its budget in seconds.
 
-    Where files are `compared` with their SHA256SUMS, `sha256` is what that file must be, None where nobody said.
+    Where files are `compared` with their SHA256SUMS, `sha256` is what that file must be, None where nobody said; `key`
+    is where the stack file says it.
     """
 
     what: str
@@ -23,6 +25,7 @@ class Copy(NamedTuple):
     seconds: int
     compared: bool = False
     sha256: str | None = None
+    key: str = WEIGHTS_KEY
 
 
 def stage(
@@ -53,5 +56,6 @@ def stage(
         timeout_seconds=copy.seconds,
         compared=copy.compared,
         sha256=copy.sha256,
+        key=copy.key,
     )
     return Staged(name, args, inside)

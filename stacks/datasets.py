@@ -20,13 +20,28 @@ def run_data(planned: DatasetPlan, platform: Platform, services: Services, insid
     """The directory of a dataset; one without a source lies there already."""
     claim = services.claims[DATA]
     if planned.source is None:
-        return RunData(claim=claim, path=f"{DATASETS}/{planned.name}")
-    copy = Copy("dataset", planned.name, DATA, DATASETS, planned.source, planned.copy_seconds)
+        return RunData(claim=claim, path=place(planned))
+    copy = Copy(
+        "dataset",
+        planned.name,
+        DATA,
+        DATASETS,
+        planned.source,
+        planned.copy_seconds,
+        compared=planned.sha256 is not None,
+        sha256=planned.sha256,
+        key="sha256",
+    )
     if planned.snapshot is not None and planned.own_gib is not None and platform.snapshots is not None:
         frozen = _Frozen(planned.name, planned.snapshot, planned.own_gib, platform.snapshots)
         return _as_of(frozen, copy, platform, services, inside)
     made = stage(copy, platform, services, inside)
     return RunData(claim=claim, path=made.path, ready=[made.loaded])
+
+
+def place(planned: DatasetPlan) -> str:
+    """Where on the shared file system a dataset lies that nobody copies."""
+    return planned.path or f"{DATASETS}/{planned.name}"
 
 
 class _Frozen(NamedTuple):

@@ -10,6 +10,7 @@ from components.training.recipe import Places, Recipe
 from components.training.saving import CHECKPOINTS, DATA, LOCAL
 from components.training.staging import SCRIPTS, staging_files
 from components.training.trainer import TRAINER, trainer_files
+from planner.training.job import ends_as_layers, parts_of
 from planner.workload_types import RunPlan
 
 TOPOLOGY = "/opt/gpucluster/topology"
@@ -78,6 +79,9 @@ def recipe(run: RunPlan) -> Recipe | None:
         metrics_port=run.metrics_port,
         profile=profile,
         loader_workers=launch.loader_workers,
+        virtual_stages=layout.virtual_stages,
+        expert_tensor=1 if layout.spans_tensor else None,
+        ends_as_layers=ends_as_layers(model.layers, parts_of(layout)),
     )
 
 

@@ -12,7 +12,6 @@ from components.layers import Workloads
 from components.platform.mpi_operator import MpiOperator
 from components.platform.network_rules import NetworkRules, NetworkRulesArgs, gang
 from components.platform.operators import OperatorArgs
-from components.storage.staged import DATASETS
 from components.training import run_watch
 from components.training.backup import Backup, BackupArgs
 from components.training.job import RunData, TrainingJob, TrainingJobArgs
@@ -23,7 +22,7 @@ from planner.fabric.near import TIERS
 from planner.teams import RUNS
 from planner.types import Plan
 from planner.workload_types import RunPlan
-from stacks.datasets import run_data
+from stacks.datasets import place, run_data
 from stacks.experiments import deploy_experiments
 from stacks.follow_ups import deploy_follow_up
 from stacks.gates import deploy_gates
@@ -218,7 +217,8 @@ def lineage(plan: Plan, run: RunPlan) -> dict[str, str]:
         "owner": plan.ownership.owner,
         "image": plan.supply.image(run.image),
         **({"model": run.launch.architecture.name} if run.launch.architecture else {}),
-        **({"dataset": dataset.source or f"{DATASETS}/{dataset.name}"} if dataset else {}),
+        **({"dataset": dataset.source or place(dataset)} if dataset else {}),
+        **({"dataset-sha256": dataset.sha256} if dataset and dataset.sha256 else {}),
     }
 
 
@@ -232,7 +232,8 @@ def lineage_labels(plan: Plan, run: RunPlan, image: str) -> dict[str, str]:
         "dataset": dataset.name if dataset else None,
         "dataset-snapshot": dataset.snapshot if dataset else None,
         "commit": run.commit,
-        # A label holds 63 characters, and the digest has one more.
+        # A label holds 63 characters, and a digest has one more.
+        "dataset-sha256": (dataset.sha256 or "")[:32] if dataset else None,
         "image-digest": digest[:32],
     }
     return {f"gpucluster/{key}": value for key, value in found.items() if value and _LABEL.fullmatch(value)}

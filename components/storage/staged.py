@@ -11,7 +11,7 @@ from components._base import Component, physical_name
 from components.platform.accounts import service_account
 from components.platform.copying import LOOK, Copier, copying_container
 from components.platform.jobs import one_off_job
-from components.storage.sums import checked
+from components.storage.sums import WEIGHTS_KEY, checked
 
 MODELS, DATASETS = "models", "datasets"
 """Directories of the shared file system that hold one directory per copy."""
@@ -24,7 +24,7 @@ class StagedArgs:
     `source` is an address of the copier's store. `granted` resolves when pods of `service_account` may read there. The
     Job runs where ordinary pods run, which they do after `ready`: the processors of a GPU node belong to whoever reads
     the copy. What is `compared` is held against the SHA256SUMS beside it, whose own digest is `sha256`, None where
-    nobody has said it.
+    nobody has said it; `key` is where a stack file says it.
     """
 
     what: str
@@ -40,6 +40,7 @@ class StagedArgs:
     timeout_seconds: int
     compared: bool = False
     sha256: str | None = None
+    key: str = WEIGHTS_KEY
 
 
 class Staged(Component):
@@ -63,7 +64,8 @@ class Staged(Component):
         program, *words = args.copier.fetch(args.source, f"/{self.path}")
         compared: list[str] = []
         if args.compared:
-            compared = [checked([program, *words], f"/{self.path}", source=args.source, sha256=args.sha256)]
+            into = f"/{self.path}"
+            compared = [checked([program, *words], into, source=args.source, sha256=args.sha256, key=args.key)]
             program, words = "sh", ["-c", *compared]
         copy = copying_container(
             args.copier,

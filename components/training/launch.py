@@ -6,7 +6,7 @@ them. What the plan says comes after the script, and the script's own arguments 
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from components.training.frameworks import deepspeed, megatron, nemo, plain
@@ -54,11 +54,16 @@ def begin(script: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
     return script[:first], script[first:]
 
 
+_SINCE = ("loader_workers", "virtual_stages", "expert_tensor", "ends_as_layers")
+"""Fields that files of runs that stand may lack: another file would begin such a run anew."""
+
+
 def planned(recipe: Recipe) -> dict[str, Any]:
-    """The recipe as a program reads it: names of the fields, the model by its name. Workers stand there where they are
-    said: without them it is the file of the runs that stand.
+    """The recipe as a program reads it: names of the fields, the model by its name. Fields that came later stand there
+    where they say something.
     """
-    told = {"script", "model", *(() if recipe.loader_workers is not None else ("loader_workers",))}
+    usual = {each.name: each.default for each in fields(recipe) if each.name in _SINCE}
+    told = {"script", "model", *(name for name, default in usual.items() if getattr(recipe, name) == default)}
     found = {name: value for name, value in asdict(recipe).items() if name not in told}
     return {"model": recipe.model.name, **found}
 

@@ -29,6 +29,10 @@ class Recipe:
 
     `data` is the degree at the run's full size. `steps` None is training without an end; `directory` holds the dataset,
     which `loader_workers` processes of each rank load, None as the framework does by itself.
+
+    Each pipeline rank takes `virtual_stages` parts of the layers in turn. `expert_tensor` is the degree to which each
+    expert is divided, None as everything else is. With `ends_as_layers` embedding and output are counted as a layer
+    each where layers are dealt out.
     """
 
     framework: str
@@ -55,3 +59,6 @@ class Recipe:
     metrics_port: int | None = None
     profile: tuple[int, int] | None = None
     loader_workers: int | None = None
+    virtual_stages: int = 1
+    expert_tensor: int | None = None
+    ends_as_layers: bool = False

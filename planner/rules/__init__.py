@@ -33,6 +33,7 @@ from planner.rules import (  # noqa: F401 - each registers its rules
     searches,
     serving,
     sources,
+    stages,
     storage,
     supply,
     throughput,

@@ -31,9 +31,12 @@ CAN: Mapping[str, Can] = {
     "reference": Can((), ("fsdp", "zero3", "none"), elastic=True),
     "deepspeed": Can(("tensor",), ("none", "zero1", "zero2", "zero3"), methods=_ADAPTERS, compiled=True),
     "megatron": Can(_DEGREES, ("none", "zero1", "zero2", "zero3", "fsdp"), ("bf16", "fp8")),
-    "nemo": Can(_DEGREES, ("none", "zero1", "zero2", "zero3", "fsdp"), ("bf16", "fp8"), _ADAPTERS),
+    "nemo": Can(_DEGREES, ("none", "zero1", "zero2", "zero3", "fsdp"), ("bf16", "fp8")),
 }
-"""By framework. A framework that counts on a fixed number of ranks cannot be elastic."""
+"""By framework. A framework that counts on a fixed number of ranks cannot be elastic. NeMo's adapters are part of the
+recipe that its script chooses (Megatron-Bridge, scripts/training/run_recipe.py, --mode): no override makes them, and it
+has none on 4-bit weights.
+"""
 
 
 @rule(
@@ -61,10 +64,12 @@ def framework_cannot(_: Draft, seen: Seen) -> Iterable[Observation]:
     offered = {"sharding": can.sharding, "precision": can.precision, "method": can.methods}
     for name, value in asked.items():
         if value not in offered[name]:
+            ways = [other for other, each in CAN.items() if name == "method" and value in each.methods]
             yield Observation(
                 path=name,
                 sentence=f"framework {seen.run.framework} has no {name} {value}",
-                remedy=f"set it to {' or '.join(offered[name])}",
+                remedy=f"set it to {' or '.join(offered[name])}"
+                + (f", or framework to {' or '.join(ways)}" if ways else ""),
                 inputs={name: value},
             )
     if job.compiled and not can.compiled:

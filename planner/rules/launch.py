@@ -6,6 +6,7 @@ from planner.draft import AwsDraft, Draft, aws_rule, rule, warning
 from planner.findings import Observation
 from planner.pool_types import AwsPoolPlan
 from planner.rules.known import runs
+from planner.rules.told import KEYS, left_open
 from planner.wording import one_of
 from settings.workloads import TrainingRun
 
@@ -43,41 +44,16 @@ def launch_by_hand(_: Draft, run: TrainingRun) -> Iterable[Observation]:
     formula="no option of the script is one that the plan sets",
     source="argparse: the last of two options wins",
 )
-def launch_says_twice(_: Draft, run: TrainingRun) -> Iterable[Observation]:
+def launch_says_twice(draft: Draft, run: TrainingRun) -> Iterable[Observation]:
     """An argument of the script that the plan sets too would win over what was checked."""
     for index, name in _options(run.script):
-        key = _KEYS.get(name) if run.framework != "script" else None
-        if key is not None:
+        key = KEYS.get(name) if run.framework != "script" else None
+        if key is not None and not left_open(run, draft.runs.get(run.name), name, run.script[index]):
             yield Observation(
                 path=f"script[{index}]",
                 sentence=f"{run.script[index]} says what the plan tells framework {run.framework}, and would win",
                 remedy=f"remove it, and set {key} of the run",
             )
-
-
-_KEYS = {
-    **dict.fromkeys(("micro-batch-size", "train.micro_batch_size"), "microBatch"),
-    **dict.fromkeys(("global-batch-size", "train.global_batch_size", "accumulation"), "accumulation"),
-    **dict.fromkeys(("seq-length", "sequence-length", "model.seq_length", "dataset.seq_length"), "sequenceLength"),
-    **dict.fromkeys(
-        ("tensor-model-parallel-size", "tensor-parallel", "model.tensor_model_parallel_size"), "parallelism.tensor"
-    ),
-    **dict.fromkeys(("pipeline-model-parallel-size", "model.pipeline_model_parallel_size"), "parallelism.pipeline"),
-    **dict.fromkeys(
-        ("context-parallel-size", "context-parallel", "model.context_parallel_size"), "parallelism.context"
-    ),
-    **dict.fromkeys(("expert-model-parallel-size", "model.expert_model_parallel_size"), "parallelism.expert"),
-    **dict.fromkeys(("bf16", "fp16", "fp8-format", "precision", "mixed_precision"), "precision"),
-    **dict.fromkeys(("recompute-granularity", "recompute", "model.recompute_granularity"), "recompute"),
-    **dict.fromkeys(("sharding", "use-distributed-optimizer", "use-megatron-fsdp"), "sharding"),
-    **dict.fromkeys(
-        ("save-interval", "checkpoint-every-seconds", "checkpoint.save_interval"), "checkpoint.everyMinutes"
-    ),
-    **dict.fromkeys(("deepspeed", "deepspeed-config"), "framework, whose ds.json follows from the plan"),
-    **dict.fromkeys(("num-workers", "loader-workers", "dataset.num_workers"), "loaderWorkers"),
-    **dict.fromkeys(("train-iters", "steps", "train.train_iters"), "tokensBillion"),
-}
-"""Options of all frameworks by what they mean, with the key of the run that says it."""
 
 
 _LOADS = ("torchrun", "fsdp2", "megatron", "nemo")

@@ -8,9 +8,11 @@ from planner.findings import Observation
 from planner.rules.known import Seen, known_runs
 from planner.step import pipeline_bubble
 from planner.training.job import (
+    ENDS,
     Layout,
     covers,
     expert_degrees,
+    parts_of,
     replicates,
     sequence_divides,
     tensor_degrees,
@@ -22,7 +24,6 @@ from planner.wording import counted, one_of
 
 _MEGATRON = "Megatron Core user guide, parallelism strategies"
 _MOST_BUBBLE = 0.5
-_ENDS = 2
 
 
 @rule(
@@ -113,8 +114,8 @@ def pipeline_has_layers(_: Draft, seen: Seen) -> Iterable[Observation]:
             remedy=f"set it to at most {seen.model.layers}",
             inputs={"pipeline": f"{seen.training.layout.pipeline} stages", "layers": f"{seen.model.layers} layers"},
         )
-    elif (parts := seen.training.layout.pipeline * seen.training.layout.virtual_stages) > seen.model.layers + _ENDS:
-        most = (seen.model.layers + _ENDS) // seen.training.layout.pipeline
+    elif (parts := parts_of(seen.training.layout)) > seen.model.layers + ENDS:
+        most = (seen.model.layers + ENDS) // seen.training.layout.pipeline
         yield Observation(
             path="parallelism.virtualStages",
             sentence=f"{seen.training.layout.pipeline} stages of {seen.training.layout.virtual_stages} parts each "

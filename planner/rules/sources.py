@@ -85,6 +85,23 @@ def dataset_snapshot(draft: Draft) -> Iterable[Observation]:
 
 
 @rule(
+    "I03 R10",
+    formula="datasets[].sha256 with a source only",
+    source="definition of the program: what is not copied is not compared before a run reads it",
+)
+def dataset_sums_unused(draft: Draft) -> Iterable[Observation]:
+    """A digest of a dataset is set only where a copy is compared with it."""
+    for index, each in enumerate(draft.settings.training.datasets):
+        if each.sha256 is not None and each.source is None:
+            yield Observation(
+                path=f"training.datasets[{index}].sha256",
+                sentence=f"{each.name} has no source, so nothing is copied and nothing compared with a SHA256SUMS",
+                remedy="remove it, or add source, the prefix of a bucket that is copied and compared",
+                subject=each.name,
+            )
+
+
+@rule(
     "I03",
     by_name=True,
     each=_pinned_by,

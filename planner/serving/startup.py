@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from catalogue.units import BYTES_PER_GB
-from planner.storage.tiers import SCHEDULED_SECONDS
+from planner.storage.tiers import SCHEDULED_SECONDS, SUMS_GB_PER_S
 
 _HUB, _CLAIM = "hf://", "pvc://"
 
@@ -52,9 +52,6 @@ _IMAGE_GB = 10.0
 _PULL_GB_PER_S = 0.2
 _HUB_GB_PER_S = 0.1
 """Assumed: a hub promises no rate, and a node's way to it goes through a NAT or a proxy."""
-
-_SUMS_GB_PER_S = 0.3
-"""Assumed: SHA-256 by one process; GNU coreutils 9 on one processor of a virtual machine, sha256sum: 0.38."""
 
 _PROCESS_GB_PER_S = 2.0
 """Assumed: what one process of vLLM copies from the page cache to its GPU, tensor by tensor."""
@@ -107,7 +104,7 @@ def copy_seconds(weights: str, weights_bytes: float, from_store_s: int) -> int:
     hub = isinstance(source_of(weights), HubSource)
     slow = int(_BUDGET_FACTOR * load_seconds(weights_bytes, _HUB_GB_PER_S)) if hub else 0
     stored = isinstance(source_of(weights), ObjectSource)
-    compared = int(_BUDGET_FACTOR * load_seconds(weights_bytes, _SUMS_GB_PER_S)) if stored else 0
+    compared = int(_BUDGET_FACTOR * load_seconds(weights_bytes, SUMS_GB_PER_S)) if stored else 0
     return max(from_store_s, slow) + compared + SCHEDULED_SECONDS
 
 

@@ -20,6 +20,9 @@ _HASHING_GB_PER_S = 1.0
 NODE_HASHING_GB_PER_S = 4 * _HASHING_GB_PER_S
 """Of the copiers of a node, which take so many files at once (node/trainer/copying.py)."""
 
+SUMS_GB_PER_S = 0.3
+"""Assumed: SHA-256 by one process; GNU coreutils 9 on one processor of a virtual machine, sha256sum: 0.38."""
+
 SCHEDULED_SECONDS = 1800
 """Until the Job of a copier has a node, which comes on top of what it may take to copy."""
 

@@ -157,6 +157,32 @@ def expert_degrees(model: Model, layout: Layout) -> tuple[int, ...]:
     return tuple(size for size in range(1, count + 1) if count % size == 0 and ranks % size == 0)
 
 
+ENDS = 2
+"""What Megatron can count as a layer each beside the layers: the embedding before them, the output behind them."""
+
+
+def parts_of(layout: Layout) -> int:
+    """Pieces in which the layers are dealt out: stages, or where they interleave the parts of all of them."""
+    return layout.pipeline * layout.virtual_stages
+
+
+def divides_layers(layers: int, parts: int) -> bool:
+    """Whether Megatron can give all parts as many layers, embedding and output counted as layers where it takes that.
+
+    The fullest stage then has ceil(layers / stages) of them, which memory and time are counted with: where the ends
+    count as layers, only the first and the last part have one less.
+    """
+    return layers % parts == 0 or ends_as_layers(layers, parts)
+
+
+def ends_as_layers(layers: int, parts: int) -> bool:
+    """Whether layers are the same number in all parts only with the embedding and the output as a layer each.
+
+    Source: Megatron Core, megatron/core/transformer/transformer_block.py, get_num_layers_to_build.
+    """
+    return layers % parts != 0 and (layers + ENDS) % parts == 0
+
+
 def sequence_divides(layout: Layout, sequence: int) -> bool:
     """Whether the sequence divides among context ranks, which take two equal parts each for balance (Megatron Core)."""
     parts = 2 * layout.context if layout.context > 1 else 1

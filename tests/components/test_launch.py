@@ -221,6 +221,44 @@ def test_megatron_is_told_degrees_batch_and_places_n18_o02_o03() -> None:
     }
 
 
+INTERLEAVED = {"pipeline": 4, "virtual_stages": 5, "expert": 8, "expert_tensor": 1, "ends_as_layers": True}
+
+
+@pytest.mark.parametrize(
+    ("framework", "told"),
+    [
+        (
+            "megatron",
+            {
+                "num-virtual-stages-per-pipeline-rank": "5",
+                "account-for-embedding-in-pipeline-split": "",
+                "account-for-loss-in-pipeline-split": "",
+                "expert-tensor-parallel-size": "1",
+            },
+        ),
+        (
+            "nemo",
+            {
+                "model.virtual_pipeline_model_parallel_size": "5",
+                "model.account_for_embedding_in_pipeline_split": "true",
+                "model.account_for_loss_in_pipeline_split": "true",
+                "model.expert_tensor_parallel_size": "1",
+            },
+        ),
+    ],
+)
+def test_how_layers_and_experts_are_dealt_out_is_told_where_it_is_said_c06_c08(
+    framework: str, told: dict[str, str]
+) -> None:
+    """The file of a run that stands has none of it: another file would begin the run anew."""
+    plain, dealt = launch(recipe(framework)), launch(recipe(framework, **INTERLEAVED))
+    assert options(dealt).items() - options(plain).items() >= told.items()
+    assert not set(told) & set(options(plain))
+    without, plan = json.loads(plain.files["plan.json"]), json.loads(dealt.files["plan.json"])
+    assert set(plan) - set(without) == {"virtual_stages", "expert_tensor", "ends_as_layers"}
+    assert (plan["virtual_stages"], plan["expert_tensor"], plan["ends_as_layers"]) == (5, 1, True)
+
+
 def test_megatron_saves_to_one_place_where_there_is_one() -> None:
     told = options(launch(recipe("megatron", places=replace(PLACES, local=None))))
     assert told["save-interval"] == "61"

@@ -102,6 +102,54 @@ def test_with_a_digest_a_file_beside_the_listed_ones_fails(run: Run, bucket: Pat
     assert run(None).returncode == 0
 
 
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Files at any depth, with names that a shell takes apart, and sums as `find -exec sha256sum` writes them."""
+    place = tmp_path / "data"
+    names = ["2024/en/web/a shard.bin", "-n", "*.bin", "one.bin"]
+    for name in names:
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_bytes(name.encode())
+    sums(place, *(f"./{name}" for name in names))
+    return place
+
+
+def compared(place: Path) -> subprocess.CompletedProcess[str]:
+    own = hashlib.sha256((place / SUMS).read_bytes()).hexdigest()
+    script = checked(["true"], str(place), source=SOURCE, sha256=own, key="sha256")
+    return subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=20)
+
+
+def test_data_is_taken_whose_every_file_is_listed_however_deep_i03(data: Path) -> None:
+    done = compared(data)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"{SOURCE}: every file is what {SUMS} says\n"
+
+
+@pytest.mark.parametrize("name", ["2024/en/web/b.bin", " first", "one.bin.bak", "2024/SHA256SUMS", "one.bin\n-n", "\n"])
+def test_a_file_that_is_not_listed_fails_the_copy_of_data_i03(data: Path, name: str) -> None:
+    """One of two lines is no two files that are listed: whoever can write there can add what a run reads."""
+    (data / name).write_bytes(b"added")
+    done = compared(data)
+    assert done.returncode == 1
+    assert done.stderr.startswith(SOURCE)
+    assert len(done.stderr.strip().splitlines()) == 1
+    if "\n" not in name:
+        assert done.stderr == (
+            f"{SOURCE}/{name} is not in {SUMS}: remove it, or write {SUMS} anew and correct sha256\n"
+        )
+
+
+def test_data_that_differs_or_lacks_its_sums_fails_i03(data: Path) -> None:
+    (data / "2024/en/web/a shard.bin").write_bytes(b"flipped")
+    assert compared(data).stderr.startswith(f"{SOURCE}/./2024/en/web/a shard.bin is not what {SUMS} says")
+    (data / SUMS).unlink()
+    script = checked(["true"], str(data), source=SOURCE, sha256="ab" * 32, key="sha256")
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=20)
+    assert done.returncode == 1
+    assert done.stderr.endswith("the stack file has its digest: upload it, or correct sha256\n")
+
+
 def test_sums_that_cannot_be_read_fail(run: Run, bucket: Path) -> None:
     (bucket / SUMS).write_text("nothing that sha256sum knows\n")
     done = run(None)
@@ -117,9 +165,10 @@ def test_a_copy_that_fails_is_not_compared(tmp_path: Path) -> None:
 
 def test_the_rehearsal_finds_the_download_in_the_script() -> None:
     words = CLI.fetch("s3://models/llama", "/models/llama-1")
-    script = checked(words, "/models/llama-1", source="s3://models/llama", sha256="ab" * 32)
-    assert s3sync.downloads(["sh", "-c", script]) == [s3sync.Copy("models", "llama/", "/models/llama-1")]
-    assert s3sync.listings(["sh", "-c", script]) == []
+    for key in ("weightsSha256", "sha256"):
+        script = checked(words, "/models/llama-1", source="s3://models/llama", sha256="ab" * 32, key=key)
+        assert s3sync.downloads(["sh", "-c", script]) == [s3sync.Copy("models", "llama/", "/models/llama-1")]
+        assert s3sync.listings(["sh", "-c", script]) == []
 
 
 def test_another_digest_is_another_directory_and_another_job() -> None:

@@ -8,7 +8,7 @@ from planner.types import AwsPlan
 from settings.load import from_sections
 from settings.model import AwsSettings
 from settings.presets import preset_names
-from tests.planner.stacks import TODAY, planned, rules, sections
+from tests.planner.stacks import TODAY, planned, planned_metal, rules, sections
 
 
 def test_a_bucket_that_nobody_has_declared_is_refused_lf03() -> None:
@@ -40,6 +40,27 @@ def test_a_copy_has_twice_its_time_and_half_an_hour_for_a_node_lf14(gb: float, t
     given = {"name": "instructions", "gb": gb, "source": "s3://acme-datasets/instructions"}
     found = planned(changes={"training.datasets": [given]}).datasets["instructions"]
     assert (found.copy_s, found.copy_seconds) == (takes, may_take)
+
+
+def test_what_is_compared_is_read_once_more_by_one_process_i03() -> None:
+    """700 GB at 0.195 GB/s, then at 0.3: the copy's Job has time for both."""
+    given = {"name": "instructions", "gb": 700, "source": "s3://acme-datasets/instructions", "sha256": SUMS}
+    found = planned(changes={"training.datasets": [given]}).datasets["instructions"]
+    assert (found.copy_s, found.copy_seconds, found.sha256) == (3584 + 2334, 14_400, SUMS)
+
+
+def test_a_digest_of_a_dataset_that_is_not_copied_is_refused_i03() -> None:
+    given = {"name": "web-text", "gb": 700, "path": "corpora/web"}
+    found = planned_metal({"training.datasets": [given]})
+    assert "dataset-sums-unused" not in rules(found)
+    assert found.datasets["web-text"].path == "corpora/web"
+    (finding,) = (
+        each
+        for each in planned_metal({"training.datasets": [{**given, "sha256": SUMS}]}).errors
+        if each.rule == "dataset-sums-unused"
+    )
+    assert (finding.path, finding.subject) == ("gpucluster:training.datasets[0].sha256", "web-text")
+    assert finding.remedy.startswith("remove it, or add source")
 
 
 def test_datasets_count_once_however_many_runs_read_them_lf14() -> None:

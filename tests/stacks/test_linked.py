@@ -48,6 +48,30 @@ def test_who_mounts_the_file_system_finds_what_is_linked_there() -> None:
     assert all(link in each.depends_on for each in volumes)
 
 
+def test_a_run_reads_what_is_linked_at_the_datasets_place() -> None:
+    """By its name, or at a path of its own, which may be below what is linked; nothing is copied."""
+    config = stack_config("dev")
+    links = [WEB, {"path": "/corpora", "source": "s3://acme-datasets/corpora"}]
+    datasets = [{"name": "web", "gb": 20}, {"name": "books", "gb": 10, "path": "corpora/books"}]
+    run = config["gpucluster:training"]["runs"][0]
+    runs = [{**run, "name": each["name"], "nodes": 1, "dataset": {"name": each["name"]}} for each in datasets]
+    storage = config["gpucluster:storage"] | {"lustre": {**PERSISTENT, "associations": links}}
+    changed = {
+        "gpucluster:storage": storage,
+        "gpucluster:training": {"runs": runs, "datasets": datasets},
+        "gpucluster:budget": {**config["gpucluster:budget"], "maxHourlyUsd": 10_000},
+    }
+    graph = registered({**config, **changed}, stack="dev")
+    assert not [name for name in graph.resources if "dataset-" in name]
+    read = {}
+    for each in runs:
+        spec = graph.one(f"run-{each['name']}-job").inputs["spec"]["pytorchReplicaSpecs"]
+        container = next(iter(spec.values()))["template"]["spec"]["containers"][0]
+        (read[each["name"]],) = (mount for mount in container["volumeMounts"] if mount["mountPath"] == "/data")
+    places = {name: (mount["subPath"], mount["readOnly"]) for name, mount in read.items()}
+    assert places == {"web": ("datasets/web", True), "books": ("corpora/books", True)}
+
+
 def test_a_linked_file_system_has_no_backups() -> None:
     """FSx backs up none that is linked with a data repository, so none is asked for, and the preview says so."""
     alone, linked = deployed(stack="prod"), deployed(WEB, stack="prod")

@@ -58,7 +58,34 @@ def test_a_recipe_has_the_numbers_of_the_plan() -> None:
         "metrics_port": 9111,
         "profile": (21, 23),
         "loader_workers": None,
+        "virtual_stages": 1,
+        "expert_tensor": None,
+        "ends_as_layers": False,
     }
+
+
+@pytest.mark.parametrize(
+    ("layers", "degrees", "told"),
+    [
+        (32, {"virtual_stages": 4}, (4, None, False)),
+        (30, {"virtual_stages": 2}, (2, None, True)),
+        (126, {"pipeline": 16}, (1, None, True)),
+        (32, {"expert": 2, "tensor": 2, "data": 3}, (1, 1, False)),
+        (32, {"expert": 3, "tensor": 2, "data": 3}, (1, None, False)),
+    ],
+)
+def test_a_recipe_says_how_layers_and_experts_are_dealt_out_c06_c08(
+    layers: int, degrees: dict[str, int], told: tuple[int, int | None, bool]
+) -> None:
+    """126 layers and both ends are 8 for each of 16 stages; 2 ranks of experts take tensor ranks where data is 3."""
+    planned, launched = run().training, run().launch.architecture
+    assert planned
+    assert launched
+    training = replace(planned, layout=replace(planned.layout, **degrees))
+    launch = replace(run().launch, architecture=replace(launched, layers=layers))
+    found = recipe(replace(run(), training=training, launch=launch))
+    assert found
+    assert (found.virtual_stages, found.expert_tensor, found.ends_as_layers) == told
 
 
 def test_what_the_plan_does_not_say_is_not_in_the_recipe() -> None:

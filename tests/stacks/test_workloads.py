@@ -9,7 +9,8 @@ from components.storage.sums import checked
 from components.training.backup import script
 from components.training.job import FILES_KEY
 from policy.pods import pods
-from tests.graph.stackfiles import run_program, stack_config
+from tests.graph.harness import Recorded
+from tests.graph.stackfiles import graph_of, run_program, stack_config
 from tests.stacks.platforms import Deployed, deployed, every_platform
 
 
@@ -261,6 +262,30 @@ def test_a_digest_of_the_image_is_among_them_r10() -> None:
     made = run_program(config, stack="dev").one(f"run-{run['name']}-job").inputs["metadata"]
     assert made["labels"]["gpucluster/image-digest"] == digest[:32]
     assert made["annotations"]["gpucluster/image"].endswith(f"@sha256:{digest}")
+
+
+def test_a_dataset_with_a_digest_is_compared_before_its_runs_which_have_it_as_a_label_i03_r10() -> None:
+    """The Job that copies fails where the data is not what its SHA256SUMS says; without a digest it only copies."""
+    config, digest = deepcopy(stack_config("dev")), "fedcba9876543210" * 4
+    training = config["gpucluster:training"]
+    name, dataset = training["runs"][0]["name"], training["datasets"][0]
+
+    def made(graph: Recorded) -> tuple[list[str], str, dict[str, Any]]:
+        pod = graph.one(f"dataset-{dataset['name']}-copy").inputs["spec"]["template"]["spec"]
+        (copy,) = (each for each in pod["containers"] if each["name"] == "copy")
+        job = graph.one(f"run-{name}-job").inputs
+        pods = next(iter(job["spec"]["pytorchReplicaSpecs"].values()))["template"]["spec"]
+        (read,) = (each["subPath"] for each in pods["containers"][0]["volumeMounts"] if each["mountPath"] == "/data")
+        return [*copy["command"], *copy["args"]], read, job["metadata"]
+
+    plain, before, _ = made(graph_of("dev"))
+    dataset["sha256"] = digest
+    compared, after, told = made(run_program(config, stack="dev"))
+    fetch = [each.replace(before, after) for each in plain]
+    assert compared == ["sh", "-c", checked(fetch, f"/{after}", source=dataset["source"], sha256=digest, key="sha256")]
+    assert before != after, "what another digest let in stays where it was"
+    assert told["labels"]["gpucluster/dataset-sha256"] == digest[:32]
+    assert told["annotations"]["gpucluster/dataset-sha256"] == digest
 
 
 def test_a_run_is_given_the_topology_that_somebody_wrote_down() -> None:

@@ -1,7 +1,9 @@
 """Flags of Megatron-LM (pretrain_gpt.py), and its settings as Megatron-Bridge (NeMo) has them.
 
-Source: Megatron-LM, megatron/training/arguments.py and docs/user-guide/features/megatron_fsdp.md; Megatron-Bridge,
-scripts/training/run_recipe.py (dotted overrides of its configuration).
+Source: Megatron-LM, megatron/training/arguments.py, whose flags are also those of the fields of TransformerConfig
+(megatron/core/transformer/transformer_config.py, megatron/core/model_parallel_config.py), and
+docs/user-guide/features/megatron_fsdp.md; Megatron-Bridge, scripts/training/run_recipe.py (dotted overrides of its
+configuration).
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +31,14 @@ def _flags(recipe: Recipe) -> Iterator[tuple[str, object]]:
     yield "tensor-model-parallel-size", recipe.tensor
     yield "pipeline-model-parallel-size", recipe.pipeline
     yield "context-parallel-size", recipe.context
+    if recipe.virtual_stages > 1:
+        yield "num-virtual-stages-per-pipeline-rank", recipe.virtual_stages
+    if recipe.ends_as_layers:
+        yield "account-for-embedding-in-pipeline-split", None
+        yield "account-for-loss-in-pipeline-split", None
     yield "expert-model-parallel-size", recipe.expert
+    if recipe.expert_tensor is not None:
+        yield "expert-tensor-parallel-size", recipe.expert_tensor
     if recipe.tensor > 1:
         yield "sequence-parallel", None
     yield "micro-batch-size", recipe.micro_batch

@@ -1,6 +1,7 @@
 """Overrides of a Megatron-Bridge recipe (NeMo), as scripts/training/run_recipe.py takes them: section.key=value.
 
-Source: NVIDIA-NeMo/Megatron-Bridge, training/config.py (sections model, train, dataset, checkpoint, ddp, profiling).
+Source: NVIDIA-NeMo/Megatron-Bridge, training/config.py (sections model, train, dataset, checkpoint, ddp, profiling)
+and models/gpt_provider.py (what section model takes, Megatron Core's TransformerConfig among it).
 The recipe itself knows the model's architecture.
 """
 
@@ -25,7 +26,14 @@ def _overrides(recipe: Recipe) -> Iterator[tuple[str, object]]:
     yield "model.tensor_model_parallel_size", recipe.tensor
     yield "model.pipeline_model_parallel_size", recipe.pipeline
     yield "model.context_parallel_size", recipe.context
+    if recipe.virtual_stages > 1:
+        yield "model.virtual_pipeline_model_parallel_size", recipe.virtual_stages
+    if recipe.ends_as_layers:
+        yield "model.account_for_embedding_in_pipeline_split", True
+        yield "model.account_for_loss_in_pipeline_split", True
     yield "model.expert_model_parallel_size", recipe.expert
+    if recipe.expert_tensor is not None:
+        yield "model.expert_tensor_parallel_size", recipe.expert_tensor
     yield "model.sequence_parallel", recipe.tensor > 1
     yield "model.seq_length", recipe.sequence
     yield "dataset.seq_length", recipe.sequence

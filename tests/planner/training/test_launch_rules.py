@@ -97,6 +97,8 @@ def test_a_refused_degree_names_the_frameworks_that_have_it() -> None:
         ({"framework": "torchrun", "sharding": "zero1"}, ["sharding"]),
         ({"framework": "deepspeed", "sharding": "zero3", "precision": "fp8"}, ["precision"]),
         ({"framework": "megatron", "method": "lora"}, ["method"]),
+        ({"framework": "nemo", "method": "lora"}, ["method"]),
+        ({"framework": "nemo", "method": "qlora"}, ["method"]),
         ({"framework": "megatron", "sharding": "zero1", "compiled": True}, ["compiled"]),
         ({"framework": "fsdp2", "compiled": True}, []),
         ({"framework": "reference", "script": [], "method": "qlora", "precision": "fp8"}, ["precision", "method"]),
@@ -111,6 +113,12 @@ def test_every_framework_of_the_settings_is_known_to_the_rules() -> None:
     """`script` is asked for nothing."""
 
     assert set(get_args(Framework)) - {"script"} == set(CAN)
+
+
+def test_a_refused_method_names_the_frameworks_that_are_told_it() -> None:
+    """NeMo's recipe has adapters or none: an override cannot make them."""
+    (finding,) = found("framework-cannot", framework="nemo", sharding="zero1", method="lora")
+    assert finding.remedy == "set it to full, or framework to torchrun or fsdp2 or deepspeed"
 
 
 @pytest.mark.parametrize(("model", "what"), [("mixtral-8x7b", "experts"), ("deepseek-v3", "experts")])
@@ -171,6 +179,29 @@ def test_an_argument_that_would_win_over_the_plan_is_refused(framework: str, wor
     assert key in finding.remedy
     assert not found("launch-says-twice", **{**changes, "framework": "script"})
     assert not found("launch-says-twice", **{**changes, "script": ["/t.py", "--lr=3e-4", "optimizer.lr=1"]})
+
+
+@pytest.mark.parametrize(
+    ("framework", "word", "parallelism", "refused"),
+    [
+        ("megatron", "--num-layers-per-virtual-pipeline-stage=5", {}, True),
+        ("megatron", "--account-for-loss-in-pipeline-split", {}, True),
+        ("nemo", "model.virtual_pipeline_model_parallel_size=5", {}, True),
+        ("nemo", "model.virtual_pipeline_model_parallel_size=null", {}, False),
+        ("nemo", "model.virtual_pipeline_model_parallel_size=null", {"pipeline": 4, "virtualStages": 2}, True),
+        ("megatron", "--expert-tensor-parallel-size=1", {"tensor": 8, "expert": 8}, False),
+        ("megatron", "--expert-tensor-parallel-size=1", {"tensor": 8, "pipeline": 8, "expert": 8}, True),
+    ],
+)
+def test_how_layers_are_dealt_out_is_said_once(
+    framework: str, word: str, parallelism: dict[str, int], refused: bool
+) -> None:
+    """A recipe of NeMo may interleave by itself, which its script can end; experts are divided as it says unless their
+    groups span tensor ranks, of which the plan tells (8 experts over 8 tensor ranks of one).
+    """
+    changes = {"framework": framework, "sharding": "zero1", "model": "mixtral-8x7b", "accumulation": 8}
+    findings = found("launch-says-twice", **changes, script=["/t.py", word], parallelism=parallelism)
+    assert bool(findings) is refused
 
 
 ELASTIC = {"elastic": {"minNodes": 6}, "checkpoint": SAVES}
