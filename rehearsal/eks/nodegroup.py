@@ -4,8 +4,6 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from collections.abc import Collection, Mapping
 from typing import Any
 
 from rehearsal.cloud.ec2.use import NOTICED

@@ -245,7 +245,7 @@ def _run_pods(site: Rehearsed) -> dict[str, dict[str, Any]]:
     return {each["metadata"]["name"]: each for each in pods if each["status"]["phase"] == "Running"}
 
 
-def _logs(site: Rehearsed, pod: str) -> list[str]:
+def logs(site: Rehearsed, pod: str) -> list[str]:
     """What all processes of a pod's main container printed, the first one first."""
     uid = (site.kube.get("v1", "Pod", pod, WHERE) or {"metadata": {"uid": "none"}})["metadata"]["uid"][:8]
     files = site.directory.clusters.glob(f"*/*/effects/pods/{WHERE}_{pod}_{uid}/pytorch/*/log")
@@ -256,7 +256,7 @@ def _assert_resumed(site: Rehearsed, first: str) -> None:
     """The process of the first rank that came after another one says from which of its saves it goes on."""
 
     def said() -> str:
-        _, *again = _logs(site, first) or [""]
+        _, *again = logs(site, first) or [""]
         return again[-1] if again and re.search("resumed from |the run begins at step ", again[-1]) else ""
 
     begun = until(said, "the first rank to say where it begins again")

@@ -15,6 +15,7 @@ import pytest
 from rehearsal.cloud.schedules import Schedules
 
 from .rehearsed import Rehearsed, operations, rehearsed, until
+from .test_gates import logs
 from .trees import Tree
 
 pytestmark = [pytest.mark.engine, pytest.mark.scale]
@@ -121,7 +122,7 @@ def test_what_ec2_takes_is_drained_at_its_notice_and_asked_for_on_demand(
 
 def resumed(site: Rehearsed) -> int:
     """The step from which the first rank's process goes on, which is that of the newest save at its start."""
-    said = site.kubectl("logs", "--namespace=training", f"{RUN}-master-0")
+    said = logs(site, f"{RUN}-master-0")[-1]
     found = re.search(r"^resumed from /checkpoints/step-(\d+): step \1$", said, re.MULTILINE)
     assert found, said
     assert "skipped" not in said, "what was saved at the end is whole"

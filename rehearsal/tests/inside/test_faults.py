@@ -60,7 +60,7 @@ def test_a_healed_xid_is_gone_and_an_old_one_leaves_the_window() -> None:
 def test_eks_repair_knows_the_reason_of_each_condition(kind: str) -> None:
     """The agent's reasons are those for which the repair has an action."""
     condition, reason = KINDS[kind].condition, KINDS[kind].reason
-    sick = repair.Sick("a", str(condition), reason, repair._time("2026-11-22T12:00:00Z"))
+    sick = repair.Sick("a", str(condition), reason, "2026-11-22T12:00:00Z")
     assert repair._treatment({}, sick)[1] == ("Reboot" if kind == "gpu-memory" else "Replace")
 
 
