@@ -42,6 +42,7 @@ _SMI = """\
 case "$*" in
 *driver_version*) echo {driver} ;;
 nvlink*) cat {links} ;;
+*pci.bus_id*) cat {slots} ;;
 topo*) echo "Topology is not simulated" ;;
 *) cat {report} ;;
 esac
@@ -93,7 +94,9 @@ def _tools(launch: Launch) -> Path:
         path.write_text(text)
     refusal = "failed to open: Connection timed out" if lasting(launch, "filesystem-mount") else ""
     programs = {
-        "nvidia-smi": _SMI.format(driver=DRIVER, report=directory / "report", links=directory / "links"),
+        "nvidia-smi": _SMI.format(
+            driver=DRIVER, report=directory / "report", links=directory / "links", slots=directory / "slots"
+        ),
         "dd": _DD.format(refusal=refusal, rate=_disk(_plan(launch))),
         "python3": _PYTHON.format(files=directory),
         "torchrun": f"#!/bin/sh\ncat {directory}/trained\n",
@@ -125,6 +128,7 @@ def outputs(launch: Launch) -> dict[str, str]:
         return {
             "report": "No devices were found",
             "links": "No devices were found",
+            "slots": "No devices were found",
             "alone.said": "no CUDA-capable device is detected",
             "between.said": "",
         }
@@ -144,6 +148,7 @@ def outputs(launch: Launch) -> dict[str, str]:
             count, switched=board.links > 0 and host.machine.gpu_count > 1, starts=_starts(launch)
         ),
         "links": gate_texts.links(here, board.links, board.link_gbps),
+        "slots": gate_texts.slots(here),
         "alone/clocks.csv": clocks,
         "alone/nccl.log": "".join(_spoken(launch, rank, cards) for rank in range(count)),
         "alone.said": "",
@@ -157,7 +162,9 @@ def outputs(launch: Launch) -> dict[str, str]:
     found["alone/inside.txt"] = "".join(gate_texts.table(each, inside) for each in tests if each["nodes"] == 1)
     if plan.get("copies"):
         replaying = {each.gpu for each in lasting(launch, "pcie")}
-        found["copies.said"] = gate_texts.copied(board.link_gbps * board.links, [each in replaying for each in here])
+        found["copies.said"] = gate_texts.copied(
+            board.link_gbps * board.links, {each: each in replaying for each in here}
+        )
     wires = launch.limit(nccl.EFA) * EFA_BYTES_PER_SECOND / 1e9
     if infiniband:
         wires = plan["devices"] * gate_texts.PORT_GBPS / 8

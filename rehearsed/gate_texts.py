@@ -31,13 +31,15 @@ _TIMED = " 2       1000          1.80           9.71         1.86      1.87     
 """Headings of perftest, and a row of latencies (linux-rdma/perftest, src/perftest_parameters.h)."""
 
 
-def copied(peer: float, replaying: Sequence[bool]) -> str:
-    """What nvbandwidth tells of GPUs on PCIe of generation 5, which sends packets of those that are `replaying` again,
-    and on NVLinks of `peer` GB/s (printed by 0.10 on eight H100: 55.4 with the host, 395 between two).
+def copied(peer: float, replaying: Mapping[int, bool]) -> str:
+    """What nvbandwidth tells of these GPUs on PCIe of generation 5, which sends packets of those that are `replaying`
+    again, and on NVLinks of `peer` GB/s (printed by 0.10 on eight H100: 55.4 with the host, 395 between two).
     """
-    found, count = "", len(replaying)
+    count = len(replaying)
+    places = (_bus(gpu).lower().removesuffix(".0") for gpu in replaying)
+    found = "".join(f"Device {at}: NVIDIA ({place})\n" for at, place in enumerate(places)) + "\n"
     for test, arrow in (("host_to_device", "CPU(row) -> GPU"), ("device_to_host", "CPU(row) <- GPU")):
-        rates = [PCIE_GBPS * (REPLAYED_PART if again else 1) for again in replaying]
+        rates = [PCIE_GBPS * (REPLAYED_PART if again else 1) for again in replaying.values()]
         found += _matrix(f"{test}_memcpy_ce", arrow, [rates])
     peers = [[None if row == column else peer * PEER_PART for column in range(count)] for row in range(count)]
     return found + _matrix("device_to_device_memcpy_read_ce", "GPU(row) <- GPU", peers)
@@ -60,6 +62,15 @@ def trained(rate: float) -> str:
     return "\n".join((*steps, "done after 25 steps")) + "\n"
 
 
+def slots(gpus: Sequence[int]) -> str:
+    """nvidia-smi --query-gpu=index,pci.bus_id of these GPUs, which are where the report has them."""
+    return "".join(f"{gpu}, {_bus(gpu)}\n" for gpu in gpus)
+
+
+def _bus(gpu: int) -> str:
+    return f"00000000:{0x1A + gpu:02X}:00.0"
+
+
 def report(count: int, *, switched: bool, starts: bool) -> str:
     """nvidia-smi -q as far as a gate reads it: the section Fabric of each GPU."""
     state, status = ("Completed", "Success") if starts else ("In Progress", "N/A")
@@ -67,7 +78,7 @@ def report(count: int, *, switched: bool, starts: bool) -> str:
         state = status = "N/A"
     fields = {"State": state, "Status": status}
     section = "    Fabric\n" + "".join(f"        {name:33} : {value}\n" for name, value in fields.items())
-    each = "".join(f"GPU 00000000:{index:02X}:00.0\n{section}" for index in range(count))
+    each = "".join(f"GPU {_bus(index)}\n{section}" for index in range(count))
     return f"\n==============NVSMI LOG==============\n\n{each}"
 
 

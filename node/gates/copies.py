@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import slots
 from results import UnreadableError
 from verdicts import Verdict
 
@@ -28,7 +29,6 @@ TESTS = {TO_GPU: "CPU(row) -> GPU(column)", TO_HOST: "CPU(row) <- GPU(column)", 
 SIZE, TIMES, ROUNDS = 512 << 20, 16, 3
 """Bytes of a copy, copies of a round, and rounds, of which the median counts, as nvbandwidth does."""
 
-_NODES = Path("/sys/bus/pci/devices")
 _ROUNDING = 0.01
 
 Rates = Mapping[tuple[int, int], float]
@@ -41,7 +41,8 @@ def of_node(least: Mapping[str, float], run: Callable[..., str]) -> list[Verdict
     own = ("python3", str(Path(__file__)))
     said = run(*(("nvbandwidth", "-t", *TESTS) if shutil.which("nvbandwidth") else own))
     lines = ((HOST, (TO_GPU, TO_HOST), least["host"]), (PEERS, (BETWEEN,), least["peer"]))
-    return [_judged(line, said, tests, rate) for line, tests, rate in lines]
+    places = slots.of_devices(said)
+    return [slots.named(_judged(line, said, tests, rate), places) for line, tests, rate in lines]
 
 
 def _judged(line: str, said: str, tests: Sequence[str], least: float) -> Verdict:
@@ -112,7 +113,7 @@ def rate_of(copy: Callable[[], object], wait: Callable[[], object], size: int = 
     return size * TIMES / statistics.median(seconds[1:]) / 1e9
 
 
-def beside(bus: str, root: Path = _NODES) -> set[int]:
+def beside(bus: str, root: Path = slots.DEVICES) -> set[int]:
     """Processors of the socket that a GPU hangs on, by its PCI address; none where the kernel does not say.
 
     Pinned memory of another socket's is copied through the link between the two.
@@ -135,8 +136,9 @@ def measured(torch: Any, gpus: int) -> Iterable[str]:
     found: dict[str, dict[tuple[int, int], float]] = {test: {} for test in TESTS}
     for gpu in range(gpus):
         known = torch.cuda.get_device_properties(gpu)
-        bus = f"{known.pci_domain_id:04x}:{known.pci_bus_id:02x}:{known.pci_device_id:02x}.0"
-        os.sched_setaffinity(0, (beside(bus) & there) or there)
+        place = (known.pci_domain_id, known.pci_bus_id, known.pci_device_id)
+        yield slots.listed(gpu, known.name, *place)
+        os.sched_setaffinity(0, (beside(slots.address(*place)) & there) or there)
         here = torch.empty(SIZE, dtype=torch.uint8, device=gpu)
         host = torch.empty(SIZE, dtype=torch.uint8, pin_memory=True)
         found[TO_GPU][0, gpu], found[TO_HOST][0, gpu] = rate(here, host), rate(host, here)

@@ -27,6 +27,7 @@ import publish
 import railed
 import rails
 import results
+import slots
 import verdicts
 from verdicts import Verdict
 
@@ -65,14 +66,19 @@ def alone(plan: Mapping[str, Any], out: Path, run: Run = tool, system: Path = SY
     is not blamed too.
 
     GPUs whose manager does not run cannot be started: then nothing of theirs is measured, and one line says why.
+    A GPU that a line names is named with its slot.
     """
-    found = [fabric_manager(run), storage(plan, run)]
+    places = slots.of_smi(run(*slots.QUERY))
+    found = [slots.named(fabric_manager(run), places), storage(plan, run)]
     if any(each.state == "fail" and each.test == verdicts.MANAGER for each in found):
         return found
     if plan["links"]:
-        found.append(read(verdicts.LINKS, lambda: verdicts.links(results.nvlinks(run(*LINK_STATES)), plan["links"])))
+        joined = read(verdicts.LINKS, lambda: verdicts.links(results.nvlinks(run(*LINK_STATES)), plan["links"]))
+        found.append(slots.named(joined, places))
     said = run("python3", str(MEASURE), "alone", "--out", str(out), *_sizes(plan))
-    found.append(read("clocks", lambda: verdicts.clock(results.clocks(_text(out / CLOCKS, said)), plan["gpus"])))
+    lost = slots.silent(places)
+    clocks = read("clocks", lambda: verdicts.clock(results.clocks(_text(out / CLOCKS, said)), plan["gpus"], lost))
+    found.append(slots.named(clocks, places))
     if plan["provider"]:
         wanted, devices = plan["provider"], plan["devices"]
         if wanted == "IB":
@@ -213,7 +219,8 @@ def brief(kept: Mapping[str, Any]) -> dict[str, Any]:
 def log(node: str, kept: Mapping[str, Any], run: Run = tool) -> str:
     """What the pod says: how the node's GPUs, cards and processors are joined, and what was found."""
     lines = [f"{each['state']}: {each['test']}: {each['why']}" for each in kept["lines"]]
-    return "\n".join((run(*TOPOLOGY).rstrip(), *lines, f"node {node}: {kept['state']}"))
+    where = f" ({kept['place']})" if kept.get("place") else ""
+    return "\n".join((run(*TOPOLOGY).rstrip(), *lines, f"node {node}{where}: {kept['state']}"))
 
 
 def main(words: Sequence[str]) -> int:
@@ -238,6 +245,8 @@ def main(words: Sequence[str]) -> int:
             found += others if healthy else []
     driver = tool("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader").strip().splitlines()
     kept = record(plan, found, driver[0].strip() if driver else "unknown", datetime.now(UTC))
+    if place := publish.place_of(asked.identity, node):
+        kept["place"] = place
     print(log(node, kept), flush=True)
     time.sleep(int(index) * STAGGER_S)
     try:

@@ -18,6 +18,9 @@ from typing import Any
 KEY = "gpucluster/gate"
 """Label of a node: pass, warn or fail. Taint of one that failed."""
 
+RACK, UNIT = "gpucluster/rack", "gpucluster/unit"
+"""Labels of a node that say where its machine stands."""
+
 _SECONDS = 30
 _TRIES = 10
 _LONGEST = 30.0
@@ -124,6 +127,17 @@ def node_patch(node: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, An
 def label(value: str) -> str:
     """A text as the value of a label: 63 letters, digits, dots and dashes at most, one of the former at each end."""
     return re.sub(r"[^A-Za-z0-9._-]", "-", value)[:63].strip("._-")
+
+
+def place_of(identity: Path, node: str) -> str:
+    """Rack and unit of a machine that is labelled with them; nothing where it is not, or nobody answers: the verdict
+    is told all the same.
+    """
+    try:
+        labels = Api.inside(identity).ask("GET", f"/api/v1/nodes/{node}")["metadata"].get("labels") or {}
+    except (OSError, ValueError, KeyError):
+        return ""
+    return ", ".join(f"{word} {labels[key]}" for word, key in (("rack", RACK), ("unit", UNIT)) if labels.get(key))
 
 
 def tell(api: Api, node: str, config_map: str, kept: Mapping[str, Any]) -> None:

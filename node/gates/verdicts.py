@@ -77,11 +77,12 @@ def _running(gpu: Clock) -> str:
     return f"GPU {gpu.gpu} at {gpu.mhz:g} of {gpu.most_mhz:g} MHz, {power}"
 
 
-def clock(found: Iterable[Clock], gpus: int) -> Verdict:
-    """All GPUs are there and keep their clock."""
+def clock(found: Iterable[Clock], gpus: int, silent: Sequence[str] = ()) -> Verdict:
+    """All GPUs are there and keep their clock. Those that are `silent` are in these slots."""
     known = {each.gpu: each for each in found}
     if len(known) != gpus:
-        return Verdict("clocks", "fail", f"{len(known)} GPUs answer, not {gpus}")
+        where = f": none in slot {', '.join(silent)}" if silent else ""
+        return Verdict("clocks", "fail", f"{len(known)} GPUs answer, not {gpus}{where}")
     slow = [each for each in known.values() if each.mhz < CLOCK_PART * each.most_mhz]
     if slow:
         said = ", ".join(map(_running, slow))
@@ -92,13 +93,12 @@ def clock(found: Iterable[Clock], gpus: int) -> Verdict:
 
 def manager(found: Sequence[tuple[str, str]]) -> Verdict:
     """GPUs behind NVSwitches have been registered (NVML, nvmlGpuFabricState_t: Completed); others say N/A."""
-    behind = [(state, status) for state, status in found if state not in ("N/A", "Not Supported", "[N/A]")]
+    outside = ("N/A", "Not Supported", "[N/A]")
+    behind = [(index, *told) for index, told in enumerate(found) if told[0] not in outside]
     if not behind:
         return Verdict(MANAGER, "pass", "no GPU is behind an NVSwitch")
-    waiting = [f"GPU {index} {state}" for index, (state, status) in enumerate(behind) if state != "Completed"]
-    failed = [
-        f"GPU {index} {status}" for index, (state, status) in enumerate(behind) if status not in ("Success", "N/A")
-    ]
+    waiting = [f"GPU {index} {state}" for index, state, _ in behind if state != "Completed"]
+    failed = [f"GPU {index} {status}" for index, _, status in behind if status not in ("Success", "N/A")]
     if waiting or failed:
         said = ", ".join(waiting or failed)
         return Verdict(MANAGER, "fail", f"{said}: look at nvidia-fabricmanager on the node")

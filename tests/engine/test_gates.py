@@ -111,7 +111,7 @@ def test_a_slow_node_is_named_and_tainted_and_the_run_keeps_away_from_it(gated: 
     assert {"key": GATE_KEY, "value": "fail", "effect": "NoSchedule"} in nodes(site)[sick]["spec"]["taints"]
     kept = verdict(site, sick)
     assert [each["test"] for each in kept["lines"] if each["state"] == "fail"] == ["clocks"]
-    assert any(each["why"].startswith("GPU 0 at 990 of 1980 MHz") for each in kept["lines"])
+    assert any(each["why"].startswith("GPU 0 (slot 0000:1a:00.0) at 990 of 1980 MHz") for each in kept["lines"])
     site.settled()
     assert where_the_run_is(site) == well
 

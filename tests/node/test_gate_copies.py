@@ -77,9 +77,9 @@ def test_a_node_passes_by_its_slowest_copy() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "line", "why"),
     [
-        ("55.36", "20.00", 0, "host to GPU 1 20 GB/s; 48 is the least"),
-        ("57.29", "47.90", 0, "GPU 0 to host 47.9 GB/s; 48 is the least"),
-        ("395.12", "120.00", 1, "GPU 0 to GPU 1 120 GB/s; 335 is the least"),
+        ("55.36", "20.00", 0, "host to GPU 1 (slot 0000:3b:00.0) 20 GB/s; 48 is the least"),
+        ("57.29", "47.90", 0, "GPU 0 (slot 0000:19:00.0) to host 47.9 GB/s; 48 is the least"),
+        ("395.12", "120.00", 1, "GPU 0 (slot 0000:19:00.0) to GPU 1 (slot 0000:3b:00.0) 120 GB/s; 335 is the least"),
     ],
 )
 def test_a_slow_copy_fails_its_own_line_and_is_named(old: str, new: str, line: int, why: str) -> None:
@@ -104,8 +104,8 @@ def test_tables_that_are_cut_are_never_a_pass(kept: int) -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ((" 1    395.12       N/A\n", ""), "tells nothing of GPU 0 to GPU 1"),
-        (("    394.97", "       N/A"), "tells nothing of GPU 1 to GPU 0"),
+        ((" 1    395.12       N/A\n", ""), "tells nothing of GPU 0 (slot 0000:19:00.0) to GPU 1 (slot 0000:3b:00.0)"),
+        (("    394.97", "       N/A"), "tells nothing of GPU 1 (slot 0000:3b:00.0) to GPU 0 (slot 0000:19:00.0)"),
         (("790.09", "790.19"), "tells 790.19 GB/s in all, and its cells are others"),
         (("           0         1\n 0       N/A    394.97\n 1    395.12       N/A\n", ""), "is empty"),
         (("SUM device_to_device", "ERROR: device_to_device"), "no whole table of device_to_device"),
@@ -179,7 +179,7 @@ def test_every_gpu_copies_with_the_host_and_with_every_peer(monkeypatch: pytest.
         assert pin_memory is (device is None)
         return Memory("host" if device is None else f"GPU {device}", made)
 
-    known = SimpleNamespace(pci_domain_id=0, pci_bus_id=0x3B, pci_device_id=0)
+    known = SimpleNamespace(name="NVIDIA H100", pci_domain_id=0, pci_bus_id=0x3B, pci_device_id=0)
     cuda = SimpleNamespace(synchronize=lambda _: None, get_device_properties=lambda _: known)
     torch: Any = SimpleNamespace(empty=empty, uint8="bytes", cuda=cuda)
     monkeypatch.setattr(copies, "rate_of", lambda copy, _: (copy(), float(len(made)))[1])

@@ -20,6 +20,7 @@ import rails
 from results import Clock, Copy, Row, nccl_rows
 from verdicts import Verdict, clock, storage
 
+from components.platform.hyper_nodes import RACK_KEY
 from rehearsal.testing.answering import Asked, Said, answering
 
 
@@ -123,6 +124,8 @@ def test_less_than_half_of_the_planned_rate_of_the_file_system_warns(
     assert short.state == "fail"
 
 
+LABELS: dict[str, str] = {}
+"""Of the node, as the API server has them."""
 PLAN = {"pool": "big", "digest": "ab12", "tests": [], "provider": ""}
 Gate = Callable[..., int]
 
@@ -145,7 +148,7 @@ def start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, told: list[Asked]) ->
 
     def answer(asked: Asked) -> Said:
         if asked.method == "GET":
-            return Said({"metadata": {"resourceVersion": "7"}, "spec": {}})
+            return Said({"metadata": {"resourceVersion": "7", "labels": LABELS}, "spec": {}})
         told.append(asked)
         return Said({"message": "no"}, status[asked.method])
 
@@ -182,6 +185,32 @@ def test_a_node_that_is_well_is_measured_with_the_others_and_tells_the_worst(sta
     found = kept(told)
     assert [each["test"] for each in found["lines"]] == ["clocks", "--peer gate-0.gate:29400 --index 3 --healthy"]
     assert (found["state"], found["driver"], found["tests"]) == ("warn", "580.1", "ab12")
+
+
+def test_a_machine_that_is_labelled_with_its_rack_is_named_with_it(
+    start: Gate, told: list[Asked], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A unit is there where somebody labels it; without either a node is its name alone."""
+    assert start("fail") == 0
+    assert "place" not in kept(told)
+    assert capsys.readouterr().out.endswith("node n-1: fail\n")
+    told.clear()
+    monkeypatch.setitem(LABELS, RACK_KEY, "r1")
+    assert start("fail") == 0
+    assert kept(told)["place"] == "rack r1"
+    told.clear()
+    monkeypatch.setitem(LABELS, "gpucluster/unit", "12")
+    assert start("fail") == 0
+    assert kept(told)["place"] == "rack r1, unit 12"
+    assert capsys.readouterr().out.endswith("node n-1 (rack r1, unit 12): fail\n")
+
+
+def test_a_node_that_cannot_be_read_is_named_by_its_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(publish.Api, "ask", lambda *_: (_ for _ in ()).throw(publish.BusyError("not now")))
+    monkeypatch.setattr(publish.Api, "inside", lambda _: publish.Api("http://none", "token", "training", None))
+    assert publish.place_of(tmp_path, "n-1") == ""
+    monkeypatch.undo()
+    assert publish.place_of(tmp_path, "n-1") == "", "without an account"
 
 
 def test_an_ill_node_says_so_to_the_others_and_their_lines_are_not_its_own(start: Gate, told: list[Asked]) -> None:

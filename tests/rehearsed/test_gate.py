@@ -149,7 +149,8 @@ def test_copies_of_each_gpu_are_two_lines_c07(measured: Measured) -> None:
 
 def test_a_gpu_whose_packets_are_sent_again_fails_its_copies_and_no_other_line(measured: Measured) -> None:
     assert failed(measured("pcie", copies=COPIES)) == {
-        "copies with host": "host to GPU 0 27.65, GPU 0 to host 27.65 GB/s; 48 is the least"
+        "copies with host": "host to GPU 0 (slot 0000:1a:00.0) 27.65, GPU 0 (slot 0000:1a:00.0) to host 27.65 GB/s; "
+        "48 is the least"
     }
     assert failed(measured("pcie")) == {}, "where nobody published a line nothing is measured"
 
@@ -157,15 +158,23 @@ def test_a_gpu_whose_packets_are_sent_again_fails_its_copies_and_no_other_line(m
 def test_links_that_are_fewer_than_the_model_has_fail_their_own_line(measured: Measured) -> None:
     """D01, U14."""
     (found,) = failed(measured(links=19)).items()
-    assert found == ("NVLink", "links are down: " + ", ".join(f"GPU {each} has 18 of 19" for each in range(8)))
+    assert found == (
+        "NVLink",
+        "links are down: "
+        + ", ".join(f"GPU {each} (slot 0000:{0x1A + each:02x}:00.0) has 18 of 19" for each in range(8)),
+    )
 
 
 @pytest.mark.parametrize(
     ("kind", "line", "words"),
     [
-        ("gpu-slow", "clocks", "GPU 0 at 990 of 1980 MHz"),
+        ("gpu-slow", "clocks", "GPU 0 (slot 0000:1a:00.0) at 990 of 1980 MHz"),
         ("ib-link", "network provider", "found 31 devices, not 32"),
-        ("fabric-manager", "fabric manager", "GPU 0 In Progress"),
+        (
+            "fabric-manager",
+            "fabric manager",
+            "GPU 0 (slot 0000:1a:00.0) In Progress, GPU 1 (slot 0000:1b:00.0) In Progress",
+        ),
         ("nvlink", "inside", "240.75 GB/s at 8589934592 bytes"),
         ("filesystem-mount", "storage", "dd ended early: 'dd: failed to open: Connection timed out'"),
         ("gpu-unavailable", "clocks", "7 GPUs answer, not 8"),
