@@ -19,7 +19,7 @@ from components.aws.nodes import NodePool, NodePoolArgs
 from components.aws.spot_pool import SpotPool, SpotPoolArgs
 from components.layers import HardwarePool
 from planner.blocks import BlockShare
-from planner.nodes import EXCLUSIVE_SPARE_MILLICORES, hugepages_mib
+from planner.nodes import exclusive_spare_millicores, hugepages_mib
 from planner.pool_types import AwsPoolPlan
 from planner.replacement import MAX_UNAVAILABLE, RepairPlan
 from planner.types import AwsPlan
@@ -101,7 +101,7 @@ def node_pools(
             sandbox=SandboxSource(**pool.sandbox.model_dump()) if pool.sandbox else None,
             own=own_image(pool, pool.ami, cluster, hardware) if pool.ami else None,
             login=mirror_login(plan),
-            exclusive_spare_millicores=EXCLUSIVE_SPARE_MILLICORES if pool.exclusive_cpus else 0,
+            exclusive_spare_millicores=exclusive_spare_millicores(pool.instance.vcpu) if pool.exclusive_cpus else 0,
             hugepages=hugepages_mib(pool.efa) // 2,
             after=after,
         )
