@@ -6,7 +6,7 @@ from math import ceil
 from typing import Literal
 
 from catalogue.units import MIB_PER_GIB, SECONDS_PER_HOUR, gib
-from planner.nodes import pod_share
+from planner.nodes import pod_share, threads_together
 from planner.pool_types import PoolPlan
 from planner.storage.tiers import SCHEDULED_SECONDS, SUMS_GB_PER_S
 from planner.storage.types import StoragePlan
@@ -134,9 +134,9 @@ def plan_follow_ups(run: TrainingRun, pools: Mapping[str, PoolPlan]) -> tuple[Fo
         pool = pools.get(each.pool)
         if pool is None or each.gpus > pool.gpus_per_node:
             continue
-        cpu, memory = pod_share(
-            pool.allocatable_cpu_millicores, pool.allocatable_memory_mib, each.gpus, pool.gpus_per_node
-        )
+        offered = pool.allocatable_cpu_millicores, pool.allocatable_memory_mib
+        together = threads_together(exclusive=pool.exclusive_cpus)
+        cpu, memory = pod_share(*offered, each.gpus, pool.gpus_per_node, threads=together)
         found.append(
             FollowUpPlan(
                 **each.model_dump(include={"name", "pool", "queue", "script"}),

@@ -49,13 +49,33 @@ def reserved_cpu_millicores(vcpu: int) -> int:
 
 
 EXCLUSIVE_SPARE_MILLICORES = 4000
-"""CPU that is reserved besides where a pod may have all others to itself: daemons, containers of the system and the
+"""CPU that is reserved at least where a pod may have all others to itself: daemons, containers of the system and the
 kernel's own threads run on what is reserved and what no pod has."""
+
+THREADS_OF_A_CORE = 2
+"""Logical processors of a core, where there are several: a number of CPUs that it divides is whole cores on any."""
+
+
+def threads_together(*, exclusive: bool) -> int:
+    """What the CPUs of a pod's containers are a multiple of: whole cores where they have them to themselves."""
+    return THREADS_OF_A_CORE if exclusive else 1
+
+
+def exclusive_spare_millicores(vcpu: int) -> int:
+    """CPU that is reserved beside the kubelet's own where pods have CPUs to themselves, so that both are whole cores.
+
+    The CPU manager reserves whole CPUs, and with the last one's core half reserved no pod gets the other half
+    (Kubernetes 1.36, pkg/kubelet/cm/cpumanager: cpu_manager.go, NewManager; policy_static.go, reservedPhysicalCPUs).
+    Of what is filled up the daemons' requests are left out: they are counted for pods.
+    """
+    kubelet, core = reserved_cpu_millicores(vcpu), THREADS_OF_A_CORE * 1000
+    least = kubelet + EXCLUSIVE_SPARE_MILLICORES
+    return max(least, -(-least // core) * core - _DAEMON_CPU_MILLICORES) - kubelet
 
 
 def allocatable_cpu_millicores(vcpu: int, *, exclusive: bool = False) -> int:
     """CPU that the kubelet of a node with so many logical processors offers to pods, daemons included."""
-    spare = EXCLUSIVE_SPARE_MILLICORES if exclusive else 0
+    spare = exclusive_spare_millicores(vcpu) if exclusive else 0
     return max(0, vcpu * 1000 - reserved_cpu_millicores(vcpu) - spare)
 
 
@@ -97,15 +117,19 @@ def hugepages_mib(efa: int) -> int:
     return 0 if efa == 0 else min(max(_HUGEPAGES_MIN_MIB, _HUGEPAGES_PER_EFA_MIB * efa), _HUGEPAGES_MAX_MIB)
 
 
-def pod_share(allocatable_cpu: int, allocatable_memory: int, part: int, whole: int) -> tuple[int, int]:
-    """Whole cores (in millicores) and whole GiB (in MiB) of `part` out of `whole` GPUs, after the node's daemons.
+def pod_share(
+    allocatable_cpu: int, allocatable_memory: int, part: int, whole: int, *, threads: int = 1
+) -> tuple[int, int]:
+    """Whole CPUs (in millicores) and whole GiB (in MiB) of `part` out of `whole` GPUs, after the node's daemons; with
+    `threads` of a core a multiple of them.
 
     Half a core and 2 GiB are set aside for the daemons: VPC CNI, kube-proxy, CSI and pod identity agents, GPU Operator
     operands, EFA plugin. The result may be 0 on nodes too small to host anything else.
     """
     cpu = (allocatable_cpu - _DAEMON_CPU_MILLICORES) * part // whole
     memory = (allocatable_memory - _DAEMON_MEMORY_MIB) * part // whole
-    return max(0, cpu // 1000 * 1000), max(0, memory // MIB_PER_GIB * MIB_PER_GIB)
+    step = threads * 1000
+    return max(0, cpu // step * step), max(0, memory // MIB_PER_GIB * MIB_PER_GIB)
 
 
 CONTROLLER_REQUEST = (500, 1024)

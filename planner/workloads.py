@@ -11,7 +11,7 @@ from catalogue.whole import Catalogue
 from planner.forecast import RESTART_SECONDS, Aim, Forecast, GpuHour, forecast
 from planner.interconnect import Switching, cluster_of
 from planner.mlops import plan_follow_ups
-from planner.nodes import pod_share
+from planner.nodes import pod_share, threads_together
 from planner.placement import Sharing, sharing
 from planner.pool_types import AwsPoolPlan, PoolPlan
 from planner.reliability.checkpoints import Saving, TierPlan, plan_tiers, saving
@@ -93,7 +93,8 @@ def _run(
     """One pod per node, with every GPU and EFA interface of it."""
     pool = pools[run.pool]
     efa = pool.efa if isinstance(pool, AwsPoolPlan) else 0
-    cpu, memory = pod_share(pool.allocatable_cpu_millicores, pool.allocatable_memory_mib, 1, 1)
+    offered = pool.allocatable_cpu_millicores, pool.allocatable_memory_mib
+    cpu, memory = pod_share(*offered, 1, 1, threads=threads_together(exclusive=pool.exclusive_cpus))
     model, gpus = catalogue.models.get(run.model) if run.model is not None else None, run.nodes * pool.gpus_per_node
     saved = _saving(run, storage)
     training = _training(run, pool.gpu, gpus, model, failures) if model and pool.gpu else None

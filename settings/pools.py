@@ -21,8 +21,8 @@ class Pool(Section):
         bool,
         Field(
             description="pods of a training pool have the CPUs that they ask for to themselves, beside their GPUs (the "
-            "kubelet's CPU manager is static); 4 more of each node are left for daemons. A change takes drained or new "
-            "nodes"
+            "kubelet's CPU manager is static), as whole cores; at least 4 more of each node are left for daemons. A "
+            "change takes drained or new nodes"
         ),
     ] = False
     time_slices: Annotated[

@@ -19,7 +19,7 @@ from components.aws.nodes import NodePool, NodePoolArgs
 from components.aws.spot_pool import SpotPool, SpotPoolArgs
 from components.layers import HardwarePool
 from planner.blocks import BlockShare
-from planner.nodes import EXCLUSIVE_SPARE_MILLICORES, hugepages_mib
+from planner.nodes import exclusive_spare_millicores, hugepages_mib
 from planner.pool_types import AwsPoolPlan
 from planner.replacement import MAX_UNAVAILABLE, RepairPlan
 from planner.types import AwsPlan
@@ -103,6 +103,7 @@ def node_pools(
             login=mirror_login(plan),
             exclusive_spare_millicores=EXCLUSIVE_SPARE_MILLICORES if pool.exclusive_cpus else 0,
             parallel_pulls=pool.parallel_pulls,
+            exclusive_spare_millicores=exclusive_spare_millicores(pool.instance.vcpu) if pool.exclusive_cpus else 0,
             hugepages=hugepages_mib(pool.efa) // 2,
             after=after,
         )

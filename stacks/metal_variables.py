@@ -14,9 +14,9 @@ from planner.metal_types import MetalPlan
 from planner.monitoring.types import watches_files
 from planner.nodes import (
     EVICTION_MIB,
-    EXCLUSIVE_SPARE_MILLICORES,
     GRACE_S,
     METAL_MAX_PODS,
+    exclusive_spare_millicores,
     kubelet_memory_mib,
     reserved_cpu_millicores,
 )
@@ -211,7 +211,9 @@ def kubelet_patch(pool: MetalPoolPlan) -> str:
             eviction_mib=EVICTION_MIB,
             grace_s=GRACE_S[pool.role],
             gpus=pool.gpus_per_node > 0,
-            exclusive_spare_millicores=EXCLUSIVE_SPARE_MILLICORES if pool.exclusive_cpus else 0,
+            exclusive_spare_millicores=exclusive_spare_millicores(pool.server.cpu.threads)
+            if pool.exclusive_cpus
+            else 0,
         )
     )
 

@@ -19,6 +19,7 @@ from components.training.pod import RUN_KEY
 from components.training.run_monitor import RunMonitor, RunMonitorArgs
 from components.training.run_watch import RunWatch, RunWatchArgs, watch_files
 from planner.fabric.near import TIERS
+from planner.nodes import threads_together
 from planner.teams import RUNS
 from planner.types import Plan
 from planner.workload_types import RunPlan
@@ -117,7 +118,7 @@ def _train(
             restarts=run.restarts,
             image=plan.supply.image(run.image),
             script=begun.launch.words,
-            shape=shape(run.pod, pool.network),
+            shape=shape(run.pod, pool.network, threads_together(exclusive=plan.pools[run.pool].exclusive_cpus)),
             pool=pool.name,
             gpu_product=pool.gpu_product,
             taints=pool.taints,

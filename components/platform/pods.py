@@ -31,13 +31,16 @@ class PodNetwork:
 
 @dataclass(frozen=True, kw_only=True)
 class PodShape:
-    """What one pod asks for and may use at most; `memory_mib` holds `shm_mib` as well, which is counted in it."""
+    """What one pod asks for and may use at most; `memory_mib` holds `shm_mib` as well, which is counted in it. The CPUs
+    of each of its containers are a multiple of `threads`.
+    """
 
     gpus: int
     cpu_millicores: int
     memory_mib: int
     shm_mib: int
     network: PodNetwork = field(default_factory=PodNetwork)
+    threads: int = 1
 
     def __post_init__(self) -> None:
         if self.shm_mib >= self.memory_mib:

@@ -29,7 +29,7 @@ def copier_files() -> dict[str, str]:
 
 def shared(shape: PodShape) -> tuple[PodShape, Mapping[str, str]]:
     """What the ranks have beside it, and what it asks for: a pod is as large as before."""
-    cores = min(_CORES, max(1, shape.cpu_millicores // 1000 // _SHARE))
+    cores = min(_CORES, max(shape.threads, shape.cpu_millicores // 1000 // _SHARE // shape.threads * shape.threads))
     left = replace(shape, cpu_millicores=shape.cpu_millicores - cores * 1000, memory_mib=shape.memory_mib - _MEMORY_MIB)
     return left, {"cpu": str(cores), "memory": f"{_MEMORY_MIB}Mi"}
 

@@ -165,8 +165,8 @@ def exclusive_cpus_few(draft: Draft) -> Iterable[Observation]:
         if cpus < max(1, plan.gpus_per_node):
             yield Observation(
                 path=f"pools[{index}].exclusiveCpus",
-                sentence=f"{EXCLUSIVE_SPARE_MILLICORES // 1000} CPUs of a {plan.hardware} stay for daemons, which "
-                f"leaves pods {cpus} for {plan.gpus_per_node} GPUs",
+                sentence=f"{EXCLUSIVE_SPARE_MILLICORES // 1000} CPUs of a {plan.hardware} stay for daemons, as whole "
+                f"cores, which leaves pods {cpus} for {plan.gpus_per_node} GPUs",
                 remedy="remove exclusiveCpus, or take a larger node",
                 subject=pool.name,
             )

@@ -141,7 +141,9 @@ class Kubelet:
         return None
 
     def _place(self, key: str, pod: Object, node: Object, host: Host) -> admission.Refusal | None:
-        """Gives the pod its NUMA nodes, or says that the topology manager refuses it. The lock is held."""
+        """Gives the pod its NUMA nodes, or says why the CPU or topology manager refuses it. The lock is held."""
+        if message := topology.misaligned(pod, host):
+            return admission.Refusal(topology.SMT_REASON, message)
         held = self._placed.setdefault(host.node, {})
         placed = topology.place(pod, host, node, [each for name, each in held.items() if name != key])
         if placed is None:

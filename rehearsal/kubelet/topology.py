@@ -1,7 +1,8 @@
 """Topology manager: whether what a pod asks for lies on as few NUMA nodes as the kubelet's policy wants. Pure.
 
 Source: Kubernetes, pkg/kubelet/cm/topologymanager (policies, scopes, merging of hints), cm/devicemanager/
-topology_hints.go (hints of devices) and cm/cpumanager (hints of whole CPUs, under policy static only). NodeConfig's
+topology_hints.go (hints of devices) and cm/cpumanager (hints of whole CPUs, under policy static only, and with
+full-pcpus-only whole cores: policy_static.go, enforceSMTAlignment). NodeConfig's
 kubelet configuration and flags say the policy; EKS leaves it at `none`.
 """
 
@@ -22,6 +23,7 @@ Placed = Mapping[str, Counts]
 
 REASON = "TopologyAffinityError"
 MESSAGE = "Resources cannot be allocated with Topology locality"
+SMT_REASON = "SMTAlignmentError"
 GPU = "nvidia.com/gpu"
 POLICIES = ("best-effort", "restricted", "single-numa-node")
 SOCKET_VCPUS = 96
@@ -39,11 +41,12 @@ class Hint:
 
 @dataclass(frozen=True)
 class Settings:
-    """What the kubelet's configuration says: policy, scope, and whether whole CPUs are pinned."""
+    """What the kubelet's configuration says: policy, scope, whether whole CPUs are pinned, and whole cores alone."""
 
     policy: str
     scope: str
     pins_cpus: bool
+    pins_cores: bool = False
 
 
 def settings(node_config: Object) -> Settings:
@@ -55,11 +58,34 @@ def settings(node_config: Object) -> Settings:
     def said(flag: str, key: str, default: str) -> str:
         return str(flags.get(flag) or config.get(key) or default)
 
+    options = config.get("cpuManagerPolicyOptions") or {}
     return Settings(
         policy=said("topology-manager-policy", "topologyManagerPolicy", "none"),
         scope=said("topology-manager-scope", "topologyManagerScope", "container"),
         pins_cpus=said("cpu-manager-policy", "cpuManagerPolicy", "none") == "static",
+        pins_cores=str(options.get("full-pcpus-only")).lower() == "true",
     )
+
+
+def misaligned(pod: Object, host: Host) -> str | None:
+    """Why the CPU manager refuses the pod, a container of which asks for a part of a core; None if none does.
+
+    Types with an Arm processor have one thread a core, the others two (EC2 user guide, "CPU options").
+    """
+    said = settings(host.node_config)
+    threads = 1 if host.machine.architecture == "arm64" else 2
+    if not (said.pins_cpus and said.pins_cores):
+        return None
+    containers = [
+        each.get("resources") or {} for key in ("initContainers", "containers") for each in pod["spec"].get(key) or []
+    ]
+    if not all(_exact(each) for each in containers):
+        return None
+    asked = (_whole(amounts(each.get("requests") or each.get("limits")), True).get("cpu", 0) for each in containers)
+    odd = next((each for each in asked if each % threads), None)
+    if odd is None:
+        return None
+    return f"SMT Alignment Error: requested {odd} cpus not multiple cpus per core = {threads}"
 
 
 def numa_nodes(machine: Machine) -> int:

@@ -20,7 +20,7 @@ from components.aws.nodes import NodePool
 from components.aws.user_data import OwnImage, user_data
 from components.platform.taints import Taint, pool_taints, tolerations, tolerations_of_all_pools
 from planner.interfaces import layout
-from planner.nodes import allocatable_cpu_millicores
+from planner.nodes import allocatable_cpu_millicores, exclusive_spare_millicores
 from rehearsal.eks import instances
 from rehearsal.kubelet import nodeobject
 from rehearsal.tests.inside import facts
@@ -325,11 +325,13 @@ def test_layers_come_side_by_side_where_the_pool_says_so() -> None:
 
 def test_a_kubelet_gives_pods_cpus_of_their_own_where_the_pool_says_so_aa03() -> None:
     """nodeadm merges the parts: how the disks are joined stays."""
-    merged = instances.node_config(user_data(exclusive_spare_millicores=4000))
+    spare = exclusive_spare_millicores(192)
+    merged = instances.node_config(user_data(exclusive_spare_millicores=spare))
     assert merged["instance"]["localStorage"] == {"strategy": "RAID0"}
     kubelet = merged["kubelet"]["config"]
     assert (kubelet["cpuManagerPolicy"], kubelet["topologyManagerPolicy"]) == ("static", "best-effort")
-    assert kubelet["systemReserved"] == {"cpu": "4000m"}
+    assert kubelet["systemReserved"] == {"cpu": f"{spare}m"}
+    assert kubelet["cpuManagerPolicyOptions"] == {"full-pcpus-only": "true"}
     assert "kubeReserved" not in kubelet, "it is nodeadm's"
     shown, usable = nodeobject.capacity(facts.host("p5.48xlarge", node_config=merged), 500)
     assert shown["cpu"] == "192"

@@ -415,3 +415,13 @@ def test_pods_of_several_nodes_prefer_those_near_the_others() -> None:
     for nodes, there in ((1, False), (2, True)):
         text = str(job(nodes=nodes, shape=shape))
         assert ("podAffinity" in text) is there
+
+
+@pytest.mark.parametrize(("cpus", "threads", "taken"), [(186, 2, 4), (30, 1, 3), (30, 2, 2), (6, 1, 1), (6, 2, 2)])
+def test_a_copier_leaves_ranks_whole_cores_where_pods_have_them_to_themselves(
+    cpus: int, threads: int, taken: int
+) -> None:
+    """Its share and theirs are multiples of a core's threads: a kubelet refuses the pod otherwise (AA03)."""
+    whole = PodShape(gpus=8, cpu_millicores=cpus * 1000, memory_mib=65536, shm_mib=1024, threads=threads)
+    left, asked = copier.shared(whole)
+    assert (asked["cpu"], left.cpu_millicores) == (str(taken), (cpus - taken) * 1000)

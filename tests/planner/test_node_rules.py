@@ -150,7 +150,8 @@ def test_what_daemons_keep_is_not_counted_for_pods_aa03() -> None:
     shared, alone = planned(), planned(changes={"pools.1.exclusiveCpus": True})
     (name,) = (each.name for each in shared.pools.values() if each.role == "training")
     kept = shared.pools[name].allocatable_cpu_millicores - alone.pools[name].allocatable_cpu_millicores
-    assert kept == 4000
+    assert kept == 5500 - 110
+    assert alone.runs["llama-3-8b-sft"].pod.cpu_millicores == 10_000
 
 
 def test_services_have_no_cpus_to_themselves_aa03() -> None:

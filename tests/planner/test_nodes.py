@@ -6,7 +6,14 @@ import pytest
 
 from catalogue.instances import INSTANCES
 from planner.blocks import block_times, days, is_sold, nodes_on, whole_price
-from planner.nodes import allocatable_memory_mib, hugepages_mib, pod_share, reserved_cpu_millicores
+from planner.nodes import (
+    allocatable_cpu_millicores,
+    allocatable_memory_mib,
+    exclusive_spare_millicores,
+    hugepages_mib,
+    pod_share,
+    reserved_cpu_millicores,
+)
 from planner.replacement import repair, surge, update_strategy
 from tests.planner.stacks import planned
 from tests.planner.test_placement_rules import booked
@@ -166,3 +173,14 @@ def test_programs_errors_reboot_no_node_lf13() -> None:
 def test_repair_is_on_unless_the_pool_says_no_lf13() -> None:
     assert all(pool.repair is not None for pool in planned().pools.values())
     assert planned(changes={"pools.1.repair": False}).pools["training"].repair is None
+
+
+@pytest.mark.parametrize("vcpu", [8, 32, 48, 96, 128, 192, 224, 256])
+def test_what_is_reserved_beside_pods_with_their_own_cpus_is_whole_cores(vcpu: int) -> None:
+    """At least four CPUs more than the kubelet's own, and what is left after the daemons is whole cores as well."""
+    reserved = reserved_cpu_millicores(vcpu) + exclusive_spare_millicores(vcpu)
+    assert reserved - reserved_cpu_millicores(vcpu) >= 4000
+    assert -(-reserved // 1000) % 2 == 0
+    cpu, _ = pod_share(allocatable_cpu_millicores(vcpu, exclusive=True), 100_000, 1, 1, threads=2)
+    assert cpu % 2000 == 0
+    assert vcpu * 1000 - -(-reserved // 1000) * 1000 - cpu in (0, 2000)

@@ -22,7 +22,9 @@ from components.metal.secrets import certificate_key, encryption_key, join_token
 from planner.metal_types import MetalPlan
 from planner.plan import plan
 from planner.site import SitePlan
+from policy.gangs import quantity
 from policy.graph import Resource
+from policy.pods import pods as pods_in
 from rehearsal.charts.values import not_in
 from settings.load import from_file
 from tests.graph.harness import Recorded
@@ -315,7 +317,17 @@ def test_pods_of_a_pool_may_have_their_cpus_to_themselves_aa03() -> None:
     assert (patch["cpuManagerPolicy"], patch["topologyManagerPolicy"]) == ("static", "best-effort")
     before = planned().pools["training"].allocatable_cpu_millicores
     kept = sum(int(patch[key]["cpu"].removesuffix("m")) for key in ("kubeReserved", "systemReserved"))
-    assert planned().pools["training"].server.cpu.threads * 1000 - kept == before - 4000
+    threads = planned().pools["training"].server.cpu.threads * 1000
+    assert (kept, threads - before) == (5500, 630)
+    assert patch["cpuManagerPolicyOptions"] == {"full-pcpus-only": "true"}
+    shares = [
+        quantity(each["resources"]["limits"]["cpu"])
+        for pod in pods_in(found)
+        if pod.kind == "PyTorchJob"
+        for each in pod.containers
+    ]
+    assert len(shares) > 2
+    assert [each for each in shares if each is None or each % 2] == []
     assert "cpuManagerPolicy" not in yaml.safe_load(told("cp-1", found)["KUBELET"])
     (waiting,) = (each for each in found.of_type("ConfigMap") if each.name == "training-operator-waiting")
     (container,) = yaml.safe_load(waiting.inputs["data"]["initContainer.yaml"])

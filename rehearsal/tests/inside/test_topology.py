@@ -146,6 +146,22 @@ def test_whole_cpus_of_a_guaranteed_pod_are_its_own_and_the_reserved_ones_nobody
     assert pinned(asking(8, cpu="187")) == {"nvidia.com/gpu": (4, 4), "cpu": (91, 96)}
 
 
+@pytest.mark.parametrize(
+    ("cpu", "whole", "refused"),
+    [("90", "true", False), ("91", "true", True), ("91", "false", False), ("90500m", "true", False)],
+)
+def test_a_part_of_a_core_is_refused_where_cores_are_whole(cpu: str, whole: str, *, refused: bool) -> None:
+    """A container's, that runs first too; one that asks for a part of a CPU shares what nobody has."""
+    config = {"kubelet": {"config": {**STATIC, "cpuManagerPolicyOptions": {"full-pcpus-only": whole}}}}
+    host, arm = (facts.host(each, node_config=config) for each in ("p5.48xlarge", "g5g.16xlarge"))
+    said = topology.misaligned(asking(4, cpu=cpu), host)
+    assert said == ("SMT Alignment Error: requested 91 cpus not multiple cpus per core = 2" if refused else None)
+    assert topology.misaligned(asking(1, cpu=cpu), arm) is None
+    first = asking(4, cpu="90")
+    first["spec"]["initContainers"] = asking(0, cpu=cpu)["spec"]["containers"]
+    assert (topology.misaligned(first, host) is not None) is refused
+
+
 def test_a_container_that_runs_first_and_may_use_more_than_it_asks_for_costs_a_pod_its_cpus() -> None:
     """As the training operator's own does, in which workers wait for their master."""
     waits = {"limits": {"cpu": "100m", "memory": "20Mi"}, "requests": {"cpu": "50m", "memory": "10Mi"}}
