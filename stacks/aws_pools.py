@@ -101,7 +101,6 @@ def node_pools(
             sandbox=SandboxSource(**pool.sandbox.model_dump()) if pool.sandbox else None,
             own=own_image(pool, pool.ami, cluster, hardware) if pool.ami else None,
             login=mirror_login(plan),
-            exclusive_spare_millicores=EXCLUSIVE_SPARE_MILLICORES if pool.exclusive_cpus else 0,
             parallel_pulls=pool.parallel_pulls,
             exclusive_spare_millicores=exclusive_spare_millicores(pool.instance.vcpu) if pool.exclusive_cpus else 0,
             hugepages=hugepages_mib(pool.efa) // 2,
