@@ -98,6 +98,7 @@ def aws_draft(settings: AwsSettings, shipped: Catalogue, now: datetime) -> AwsDr
         block=settings.storage.block,
         checkpoint_days=settings.storage.object_store.checkpoint_days,
         cold_checkpoints=cold(settings),
+        purpose_buckets=settings.storage.object_store.buckets,
         sources=plan_sources(settings),
         totals=aws_totals(pools.values()),
         prices=prices,

@@ -26,7 +26,7 @@ from planner.teams import HomePlan, TeamPlan
 from planner.vpc import VpcPlan
 from planner.workload_types import RunPlan, ServicePlan, TritonPlan
 from settings.aws import SpendingAlerts
-from settings.aws_storage import SourceBucket
+from settings.aws_storage import PurposeBucket, SourceBucket
 from settings.block_storage import BlockStorage
 from settings.experiments import TrialDatabase
 from settings.pipelines import Pipelines
@@ -143,8 +143,8 @@ class AwsPlan(Plan):
     """The plan of a stack on AWS. The stack's bucket keeps checkpoints for `checkpoint_days`; `sources` are the buckets
     that weights and datasets come from, by name. Where nobody is told of what it costs, there is no `spending`;
     where it does not end or sleep by itself, no `keeper`; where people have no files of their own, no `home`.
-    `block` are further classes of volumes, and what becomes of snapshots. `cache` are the rules by which ECR fetches
-    images.
+    `purpose_buckets` are those beside the stack's own. `block` are further classes of volumes, and what becomes of
+    snapshots. `cache` are the rules by which ECR fetches images.
     """
 
     deployment: AwsDeployment
@@ -155,6 +155,7 @@ class AwsPlan(Plan):
     block: BlockStorage
     checkpoint_days: int
     cold_checkpoints: ColdPlan | None
+    purpose_buckets: tuple[PurposeBucket, ...]
     totals: AwsTotals
     pools: Mapping[str, AwsPoolPlan]
     subnets: tuple[Subnet, ...]

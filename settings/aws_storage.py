@@ -9,7 +9,7 @@ from settings.aws_names import AccountId, KeyArn
 from settings.block_storage import BlockStorage
 from settings.home import Home
 from settings.s3 import BucketName
-from settings.sections import Path, Section, SectionError
+from settings.sections import Path, Section, SectionError, repeated
 
 
 class FsxLustre(Section):
@@ -49,6 +49,21 @@ class FsxLustre(Section):
 ColdClass = Literal["STANDARD_IA", "GLACIER_IR"]
 
 
+class PurposeBucket(Section):
+    """A bucket of its own for one purpose: what is written for it goes there, and not into the stack's bucket."""
+
+    purpose: Annotated[
+        Literal["tracking", "backups", "records"],
+        Field(
+            description="tracking: artifacts of the tracker and of pipelines; backups of databases; records: results of"
+            " follow-ups and the history of gates"
+        ),
+    ]
+    expire_days: Annotated[
+        int | None, Field(ge=1, le=3650, description="objects older than this expire; None = they stay")
+    ] = None
+
+
 class ObjectStore(Section):
     """The stack's own bucket: checkpoints and artefacts, versioned, SSE-KMS."""
 
@@ -59,6 +74,17 @@ class ObjectStore(Section):
     cold_class: Annotated[
         ColdClass, Field(description="a storage class with immediate reads: others need a restore first")
     ] = "STANDARD_IA"
+    buckets: Annotated[
+        tuple[PurposeBucket, ...],
+        Field(max_length=3, description="purposes with a bucket of their own; all others are in the stack's"),
+    ] = ()
+
+    @model_validator(mode="after")
+    def _each_purpose_once(self) -> Self:
+        purposes = [each.purpose for each in self.buckets]
+        if problems := list(repeated(purposes, "has a bucket already; keep one of the two", "buckets", key="purpose")):
+            raise SectionError(problems)
+        return self
 
     @model_validator(mode="after")
     def _cold_in_time(self) -> Self:

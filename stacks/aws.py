@@ -33,7 +33,7 @@ from stacks.aws_pools import gpu_pools, node_pools
 from stacks.aws_reach import connections, entry
 from stacks.aws_registry import registry
 from stacks.aws_spending import spending
-from stacks.aws_storage import InstanceStore, LustreSource, S3Store, StoragePlace, bucket, lustre
+from stacks.aws_storage import InstanceStore, LustreSource, S3Store, StoragePlace, bucket, lustre, purpose_buckets
 from stacks.aws_vault import SecretsManager
 from stacks.aws_watching import watching
 from stacks.aws_zones import HostedZones
@@ -100,6 +100,7 @@ def deploy_aws(plan: AwsPlan) -> Platform:
     file_system = lustre(plan, base.keys, _storage_place(base, cluster), storage)
     homes = home(plan, base, cluster.security_group_id, services.installed, storage)
     objects = bucket(plan, base.keys, base.account.id, storage)
+    beside = purpose_buckets(plan, base.keys, base.account.id, storage)
     images = registry(plan, base.keys, storage)
     numbers = aws_numbers(plan)
     return Platform(
@@ -128,6 +129,7 @@ def deploy_aws(plan: AwsPlan) -> Platform:
             account_id=base.account.id,
             sources=plan.sources,
             bucket=objects.bucket_name,
+            by_purpose=beside,
             key_arn=base.keys.arn,
             cluster_name=cluster.name,
             partition=base.account.partition,
@@ -166,6 +168,7 @@ def deploy_aws(plan: AwsPlan) -> Platform:
             "storage": {
                 "fileSystem": file_system.file_system_id,
                 "bucket": objects.bucket_name,
+                **({"buckets": beside} if beside else {}),
                 **({"home": homes.files.file_system_id} if homes else {}),
                 **numbers["storage"],
                 **({"repositories": images.urls} if images else {}),

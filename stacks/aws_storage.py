@@ -18,6 +18,7 @@ from components.storage.lustre_claims import LustreClaims, LustreClaimsArgs
 from planner.said import SourceBucket
 from planner.stack import FsxPlan
 from planner.types import AwsPlan
+from stacks.purposes import purpose_of
 
 SMALLEST_GIB = 1200
 """Of an FSx file system, which grows by a change of its capacity."""
@@ -54,7 +55,7 @@ class InstanceStore:
 
 @dataclass(frozen=True, kw_only=True)
 class S3Store:
-    """The stack's bucket, and roles for service accounts through EKS Pod Identity.
+    """The stack's bucket, others by their purposes, and roles for service accounts through EKS Pod Identity.
 
     `sources` says of other buckets whose they are and with which key they are encrypted. Copiers run `client`.
     """
@@ -62,6 +63,7 @@ class S3Store:
     account_id: pulumi.Output[str]
     sources: Mapping[str, SourceBucket]
     bucket: pulumi.Output[str]
+    by_purpose: Mapping[str, pulumi.Output[str]]
     key_arn: pulumi.Output[str]
     cluster_name: pulumi.Output[str]
     partition: pulumi.Output[str]
@@ -80,6 +82,9 @@ class S3Store:
         return StoreAddress(
             endpoint=pulumi.Output.format("https://s3.{0}.{1}", self.region, suffix), region=self.region
         )
+
+    def bucket_of(self, purpose: str) -> pulumi.Output[str]:
+        return self.by_purpose.get(purpose, self.bucket)
 
     def prepare(self, namespaces: Mapping[str, pulumi.Output[str]], opts: pulumi.ResourceOptions) -> None:
         """Nothing: pods get their identities by their accounts."""
@@ -102,7 +107,10 @@ class S3Store:
         self, name: str, *, prefix: str, namespace: pulumi.Input[str], account: str, opts: pulumi.ResourceOptions
     ) -> pulumi.Output[str]:
         known = pulumi.Output.all(
-            partition=self.partition, bucket=self.bucket, owner=self.account_id, key_arn=self.key_arn
+            partition=self.partition,
+            bucket=self.bucket_of(purpose_of(prefix)),
+            owner=self.account_id,
+            key_arn=self.key_arn,
         )
         document = known.apply(lambda values: statement_document(write_prefix(prefix=prefix, **values)))
         return self._identity(name, namespace, account, document, opts)
@@ -175,3 +183,24 @@ def bucket(plan: AwsPlan, keys: Keys, account_id: pulumi.Output[str], opts: pulu
         ),
         opts,
     )
+
+
+def purpose_buckets(
+    plan: AwsPlan, keys: Keys, account_id: pulumi.Output[str], opts: pulumi.ResourceOptions
+) -> dict[str, pulumi.Output[str]]:
+    """The buckets beside it, by their purposes; they are destroyed and protected as it is."""
+    return {
+        each.purpose: Bucket(
+            f"object-store-{each.purpose}",
+            BucketArgs(
+                account_id=account_id,
+                key_arn=keys.arn,
+                purpose=each.purpose,
+                expire_days=each.expire_days,
+                disposable=not plan.ownership.protect,
+                protect=plan.ownership.protect,
+            ),
+            opts,
+        ).bucket_name
+        for each in plan.purpose_buckets
+    }

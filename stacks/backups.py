@@ -8,6 +8,7 @@ from components.platform.database_backup import BACKUP_KEY, DatabaseBackup, Data
 from components.platform.network_rules import Flow, Pods, Reach, Rule, at
 from components.platform.servers import Database
 from stacks.platform import Platform
+from stacks.purposes import address
 
 COPIES = Pods(having=BACKUP_KEY)
 
@@ -33,7 +34,7 @@ def back_up(
         database=database,
         copier=objects.copier,
         granted=granted,
-        uri=pulumi.Output.format("{0}://{1}/{2}", objects.scheme, objects.bucket, prefix),
+        uri=address(objects, prefix),
         every_hours=every_hours,
     )
     DatabaseBackup(name, args, inside)

@@ -10,6 +10,7 @@ from components.platform.network_rules import NetworkRules, NetworkRulesArgs, Po
 from components.training.follow_up import ASKS_KEY, FollowUp, FollowUpArgs, follow_up_files
 from planner.workload_types import FollowUpPlan, RunPlan
 from stacks.platform import Platform
+from stacks.purposes import address
 from stacks.services import CHECKPOINTS, Services
 from stacks.shapes import shape
 
@@ -53,7 +54,7 @@ def deploy_follow_up(
         priority=services.priorities["experiments"],
         granted=granted,
         checkpoint_claim=services.claims[CHECKPOINTS],
-        results_uri=pulumi.Output.format("{0}://{1}/{2}", objects.scheme, objects.bucket, prefix),
+        results_uri=address(objects, prefix),
         after_end=each.after_end,
         every_seconds=each.every_s,
         deadline_seconds=each.deadline_s,

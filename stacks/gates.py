@@ -14,6 +14,7 @@ from planner.interconnect import Gate as Test
 from planner.types import Plan
 from planner.workload_types import RunPlan
 from stacks.platform import Platform
+from stacks.purposes import address
 from stacks.recipes import recipe
 from stacks.services import CHECKPOINTS, Services
 from stacks.shapes import shape
@@ -76,7 +77,7 @@ def _history(
         account=account,
         granted=objects.writer(f"{account}-identity", prefix=prefix, namespace=namespace, account=account, opts=inside),
         copier=objects.copier,
-        uri=pulumi.Output.format("{0}://{1}/{2}", objects.scheme, objects.bucket, prefix),
+        uri=address(objects, prefix),
         after=measured,
     )
     GateHistory(account, args, inside)

@@ -67,6 +67,9 @@ class SiteObjects:
     def address(self) -> StoreAddress:
         return StoreAddress(endpoint=self.store.endpoint, region=REGION)
 
+    def bucket_of(self, purpose: str) -> pulumi.Output[str]:  # noqa: ARG002 - the site has one
+        return self.bucket
+
     def prepare(self, namespaces: Mapping[str, pulumi.Output[str]], opts: pulumi.ResourceOptions) -> None:
         """The key, as a Secret of each namespace."""
         for name, namespace in namespaces.items():

@@ -18,6 +18,7 @@ from planner.workload_types import RunPlan
 from stacks.backups import back_up
 from stacks.pipeline_files import compiled
 from stacks.platform import Platform
+from stacks.purposes import purpose_of
 from stacks.services import Services
 
 ACCOUNT = "pipelines-backup"
@@ -57,7 +58,12 @@ def deploy_pipelines(
             password=config.require_secret(wanted.secret),
             storage_class=platform.block,
             gib=wanted.gib,
-            store=Store(address=objects.address, bucket=objects.bucket, prefix=PREFIX, client=dict(objects.copier.env)),
+            store=Store(
+                address=objects.address,
+                bucket=objects.bucket_of(purpose_of(PREFIX)),
+                prefix=PREFIX,
+                client=dict(objects.copier.env),
+            ),
             granted=granted,
             scripts=node_files("pipelines/*.py", "gates/publish.py"),
             sandbox=CLASS if wanted.sandbox else None,

@@ -44,7 +44,7 @@ class LocalDisks(Protocol):
 
 
 class ObjectStore(Protocol):
-    """Object storage with the stack's own `bucket`, and the rights of service accounts in it.
+    """Object storage with the stack's own buckets, and the rights of service accounts in them.
 
     Its addresses are SCHEME://BUCKET/PREFIX.
     """
@@ -52,8 +52,9 @@ class ObjectStore(Protocol):
     @property
     def scheme(self) -> str: ...
 
-    @property
-    def bucket(self) -> pulumi.Output[str]: ...
+    def bucket_of(self, purpose: str) -> pulumi.Output[str]:
+        """The bucket for a purpose of `stacks.purposes`."""
+        ...
 
     @property
     def copier(self) -> Copier: ...
@@ -76,7 +77,7 @@ class ObjectStore(Protocol):
     def writer(
         self, name: str, *, prefix: str, namespace: pulumi.Input[str], account: str, opts: pulumi.ResourceOptions
     ) -> pulumi.Output[str]:
-        """Let pods of `account` read and write below `prefix` of the stack's own bucket."""
+        """Let pods of `account` read and write below `prefix`, in the bucket of its purpose."""
         ...
 
 

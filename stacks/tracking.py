@@ -20,6 +20,7 @@ from stacks.backups import back_up
 from stacks.namespaces import spaces
 from stacks.outside import outside_of
 from stacks.platform import Platform
+from stacks.purposes import address
 from stacks.services import Services
 
 ACCOUNT = "mlflow-backup"
@@ -79,7 +80,7 @@ def _mlflow(
     mlflow = MlflowArgs(
         namespace=namespace,
         image=supply.image(versions.MLFLOW_IMAGE),
-        artifacts=pulumi.Output.format("{0}://{1}/{2}", objects.scheme, objects.bucket, ARTIFACTS),
+        artifacts=address(objects, ARTIFACTS),
         client=objects.copier.env,
         granted=objects.writer(
             f"{SERVICE}-identity", prefix=ARTIFACTS, namespace=namespace, account=SERVICE, opts=inside

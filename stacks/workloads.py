@@ -30,6 +30,7 @@ from stacks.gates import deploy_gates
 from stacks.gateway import WayIn
 from stacks.pipelines import deploy_pipelines
 from stacks.platform import Platform
+from stacks.purposes import address
 from stacks.recipes import started
 from stacks.services import CHECKPOINTS, DATA, Services
 from stacks.serving import Served, serve
@@ -102,7 +103,7 @@ def _train(
     def asked(run: RunPlan, space: str = RUNS) -> TrainingJobArgs:
         pool, namespace = platform.pools[run.pool], services.namespaces[space]
         prefix = f"checkpoints/{run.name}"
-        uri = pulumi.Output.format("{0}://{1}/{2}", objects.scheme, objects.bucket, prefix)
+        uri = address(objects, prefix)
         granted = objects.writer(
             f"run-{run.name}-identity", prefix=prefix, namespace=namespace, account=run.name, opts=inside
         )

@@ -31,15 +31,18 @@ def tls_only(arn: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class BucketArgs:
-    """`account_id` ends the bucket's name, which must be unique in the world. Checkpoints expire after
-    `checkpoint_days`, and with `cold` move to a storage class after so many days.
+    """`purpose` stands in the bucket's name, which must be unique in the world and ends in `account_id`. Checkpoints
+    expire after `checkpoint_days`, and with `cold` move to a storage class after so many days. A bucket without
+    checkpoints has no `checkpoint_days`; all that is in it expires after `expire_days`, if after any.
 
     `disposable` lets a destroy empty the bucket; without it a bucket with objects stays and the destroy says so.
     """
 
     account_id: pulumi.Input[str]
     key_arn: pulumi.Input[str]
-    checkpoint_days: int
+    checkpoint_days: int | None = None
+    purpose: str = "artefacts"
+    expire_days: int | None = None
     cold: tuple[int, str] | None = None
     disposable: bool = False
     protect: bool = False
@@ -52,7 +55,7 @@ class Bucket(Component):
 
     def __init__(self, name: str, args: BucketArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
-        stem = self.physical("artefacts", limit=63 - 13)
+        stem = self.physical(args.purpose, limit=63 - 13)
         bucket = aws.s3.Bucket(
             self.named("bucket"),
             bucket=pulumi.Output.format("{0}-{1}", stem, args.account_id),
@@ -114,15 +117,18 @@ class Bucket(Component):
         )
         rule = aws.s3.BucketLifecycleConfigurationRuleArgs
         transition = aws.s3.BucketLifecycleConfigurationRuleTransitionArgs
+        days = args.expire_days if args.checkpoint_days is None else args.checkpoint_days
         aws.s3.BucketLifecycleConfiguration(
             self.named("lifecycle"),
             bucket=bucket.bucket,
             rules=[
                 rule(
-                    id="checkpoints",
+                    id="everything" if args.checkpoint_days is None else "checkpoints",
                     status="Enabled",
-                    filter=aws.s3.BucketLifecycleConfigurationRuleFilterArgs(prefix=CHECKPOINTS),
-                    expiration=aws.s3.BucketLifecycleConfigurationRuleExpirationArgs(days=args.checkpoint_days),
+                    filter=aws.s3.BucketLifecycleConfigurationRuleFilterArgs(
+                        prefix="" if args.checkpoint_days is None else CHECKPOINTS
+                    ),
+                    expiration=aws.s3.BucketLifecycleConfigurationRuleExpirationArgs(days=days) if days else None,
                     transitions=[transition(days=args.cold[0], storage_class=args.cold[1])] if args.cold else None,
                     noncurrent_version_expiration=(
                         aws.s3.BucketLifecycleConfigurationRuleNoncurrentVersionExpirationArgs(noncurrent_days=7)

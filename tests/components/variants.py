@@ -331,6 +331,10 @@ VARIANTS: Mapping[str, Make] = {
         Bucket,
         lambda: BucketArgs(account_id="123456789012", key_arn=KEY_ARN, checkpoint_days=30, cold=(30, "STANDARD_IA")),
     ),
+    "bucket-of-a-purpose": of(
+        Bucket,
+        lambda: BucketArgs(account_id="123456789012", key_arn=KEY_ARN, purpose="backups", expire_days=90),
+    ),
     "bucket-disposable": of(
         Bucket,
         lambda: BucketArgs(

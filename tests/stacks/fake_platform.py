@@ -92,6 +92,9 @@ class Casks:
         default_factory=lambda: StoreAddress(endpoint="http://cask.example.com:8333", region="cellar")
     )
 
+    def bucket_of(self, purpose: str) -> pulumi.Output[str]:  # noqa: ARG002 - a cellar has one
+        return self.bucket
+
     def prepare(self, namespaces: Mapping[str, pulumi.Output[str]], opts: pulumi.ResourceOptions) -> None:
         """A client finds all it needs in its environment."""
 
