@@ -57,6 +57,55 @@ def test_a_member_of_etcd_is_removed_by_the_words_of_the_machine_that_cannot_joi
     assert "member remove ID" in section
 
 
+def test_a_failure_is_quoted_as_its_step_and_script_say_it() -> None:
+    quoted = re.search(r"^  (\S+): (\w+): failed: (\S+) (.+)$", text(PAGE).partition("## 4. ")[2], re.MULTILINE)
+    assert quoted is not None
+    step, concern, drive, said = quoted.groups()
+    assert graph_of("metal").one(step).inputs["connection"]["host"] == "10.20.0.23"
+    script, shared = ((ROOT / f"node/host/{each}.sh").read_text(encoding="utf-8") for each in (concern, "lib"))
+    assert 'drive_unused "$1" "scratch drive"' in script
+    words = re.search(r'fail "\$1 (is in use, mounted at [^"]*)"', shared)
+    assert words is not None
+    assert said == words[1].replace("$used", "/raid").replace("$2", "scratch drive")
+    assert drive.startswith("/dev/disk/by-path/")
+
+
+def piped(section: str, script: str) -> list[str]:
+    """What is said to a script that a line hands to `bash -s` on a machine, one after the other."""
+    found = re.findall(rf"^\S.*?\bsudo bash -s -- (.+?) < {re.escape(script)}", section, re.MULTILINE | re.DOTALL)
+    return [" ".join(each.split()) for each in found]
+
+
+def test_etcd_is_restored_by_the_steps_that_were_tried_with_real_members() -> None:
+    """In that order, of the machines of the shipped stack, from where the snapshot was brought."""
+    section = text(PAGE).partition("## Restore etcd")[2].partition("\n## ")[0]
+    planes = {f"cp-{number}": f"10.20.0.1{number}" for number in (1, 2, 3)}
+    members = " ".join(f"{name}={address}" for name, address in planes.items())
+    known = {graph_of("metal").one(f"host-{name}-prepared").inputs["connection"]["host"] for name in planes}
+    assert known == set(planes.values())
+    tried = (ROOT / "tests/rehearsed/hosts/test_etcd_restore.py").read_text(encoding="utf-8")
+    steps = re.findall(r'step\(hall, host, f?"([^"]+)"\)', tried.partition("def test_what_was_saved")[2])
+    told = [
+        each.replace("{MEMBERS}", members) for each in steps[1:]
+    ]  # the first is one that is refused: etcd still runs
+    assert piped(section, "node/etcd/restore.sh") == told == ["stop", f"restore /var/tmp/etcd.db {members}", "start"]
+    assert section.count("for host in " + " ".join(planes.values())) == 4
+    assert "scp etcd.db ops@$host:/var/tmp/etcd.db" in section
+
+
+def test_a_minor_is_changed_by_the_words_that_were_tried() -> None:
+    section = text(PAGE).partition("### Another minor of Kubernetes")[2].partition("\n## ")[0]
+    script = "node/kubernetes/upgrade.sh"
+    tried = (ROOT / "tests/rehearsed/hosts/test_joining.py").read_text(encoding="utf-8")
+    (words,) = set(re.findall(r'f"bash -s -- ([^"]+)", UPGRADE', tried))
+    assert piped(section, script) == [words.replace("{name}", "$host").replace("{version}", "$version")]
+    (host, version) = re.findall(r"host=(\S+) .*version=(\S+)", section)[0]
+    (answer,) = re.findall(r"^printf '(.*)\\n' \"\$NODE\"", (ROOT / script).read_text(encoding="utf-8"), re.MULTILINE)
+    assert answer % (host, version, host) in section.splitlines()
+    typed = [line.removeprefix("$ ").split()[:2] for line in section.splitlines() if line.startswith("$ ")]
+    assert [each[-1] if each[0] == "kubectl" else each[0] for each in typed[1:]] == ["drain", "ssh", "uncordon"]
+
+
 def laid(above: Any, below: Any) -> Any:
     """`above` over `below`: mappings key by key, machines by their names."""
     if isinstance(above, Mapping):

@@ -19,7 +19,10 @@ NEAR: Mapping[str, Any] = {
     "topologyManagerPolicyOptions": {"prefer-closest-numa-nodes": "true"},
 }
 """Devices of a pod at one socket where that can be had. A pod is never refused for it: one with all GPUs of a node
-spans both sockets."""
+spans both sockets. Nor is `single-numa-node` asked for where models are served: replicas of one size that divides a
+socket's GPUs lie at one socket as it is, and of several sizes one may be bound to a node whose free GPUs are at both,
+as the scheduler knows no sockets, be refused there (TopologyAffinityError), made anew and refused again.
+"""
 
 
 def exclusive(spare_millicores: int) -> dict[str, Any]:

@@ -187,6 +187,24 @@ def parallel_pulls_slow(_: AwsDraft, _pool: AwsPool, plan: AwsPoolPlan) -> Itera
             sentence=f"a {plan.hardware} has no local NVMe: images go to its root volume, a gp3 of 125 MiB/s, and "
             "below 600 MiB/s layers side by side may take longer than one after the other",
             remedy="remove parallelPulls, or take a type with local NVMe",
+    "AA03 O07",
+    each=known_pools,
+    formula="not exclusiveCpus, if the family of the instance type is p6e-gb200",
+    source="Kubernetes 1.36, pkg/kubelet/cm/topologymanager/topology_manager.go, NewManager: 8 NUMA nodes at most; "
+    "kubernetes/kubernetes, pull request 135581: a GB200 shows 34, of which 2 have CPUs",
+)
+def exclusive_cpus_numa(_: AwsDraft, pool: AwsPool, plan: AwsPoolPlan) -> Iterable[Observation]:
+    """A kubelet that places CPUs beside devices starts where there are no more NUMA nodes than it takes.
+
+    With `max-allowable-numa-nodes` it would start and not end: a device that is near none, or near any, makes it go
+    through every subset of 34 nodes (cm/devicemanager/topology_hints.go, generateDeviceTopologyHints).
+    """
+    if pool.exclusive_cpus and plan.instance.ultraserver:
+        yield Observation(
+            path="exclusiveCpus",
+            sentence=f"a {pool.instance_type} shows the memory of its GPUs as NUMA nodes, 34 in all, and a kubelet "
+            "that places CPUs beside GPUs does not start with more than 8",
+            remedy="remove exclusiveCpus: numaBinding of a run binds its processes without the kubelet",
         )
 
 

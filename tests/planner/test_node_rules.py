@@ -154,6 +154,14 @@ def test_what_daemons_keep_is_not_counted_for_pods_aa03() -> None:
     assert alone.runs["llama-3-8b-sft"].pod.cpu_millicores == 10_000
 
 
+def test_no_kubelet_counts_the_numa_nodes_of_a_superchip_aa03() -> None:
+    """34 of them: it does not start, and were it told to, it would not end."""
+    (said,) = told(booked(type_="p6e-gb200.36xlarge", exclusive=True), "exclusive-cpus-numa")
+    assert said.startswith("a p6e-gb200.36xlarge shows the memory of its GPUs")
+    assert told(booked(type_="p6e-gb200.36xlarge"), "exclusive-cpus-numa") == []
+    assert told(planned(changes={"pools.1.exclusiveCpus": True}), "exclusive-cpus-numa") == []
+
+
 def test_services_have_no_cpus_to_themselves_aa03() -> None:
     """A proxy stands beside the server, and its CPU is not limited."""
     with pytest.raises(SettingsError, match="exclusiveCpus"):

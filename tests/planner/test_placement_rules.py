@@ -25,14 +25,17 @@ def block(**changes: Any) -> dict[str, Any]:
     }
 
 
-def booked(count: int = 2, type_: str = "p5.48xlarge", today: date = DURING, **changes: Any) -> AwsPlan:
-    """The dev stack with its training pool in a block."""
+def booked(
+    count: int = 2, type_: str = "p5.48xlarge", today: date = DURING, *, exclusive: bool = False, **changes: Any
+) -> AwsPlan:
+    """The dev stack with its training pool in a block, whose pods may have their CPUs to themselves."""
     pool = {
         "name": "training",
         "role": "training",
         "instanceType": type_,
         "count": count,
         "capacity": "capacity-block",
+        "exclusiveCpus": exclusive,
         "reservation": block(**changes),
     }
     return planned(

@@ -146,6 +146,26 @@ def test_whole_cpus_of_a_guaranteed_pod_are_its_own_and_the_reserved_ones_nobody
     assert pinned(asking(8, cpu="187")) == {"nvidia.com/gpu": (4, 4), "cpu": (91, 96)}
 
 
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_replicas_of_one_size_lie_at_one_socket_without_being_told_to(size: int) -> None:
+    """As they come and go; so `single-numa-node` would give them nothing."""
+    held: list[topology.Placed] = []
+    for step in range(40):
+        if held and (len(held) == 8 // size or step % 3 == 0):
+            held.pop(step * 7 % len(held))
+        given = place(asking(size), "best-effort", *held, topologyManagerScope="pod")
+        assert given is not None
+        assert sorted(given["nvidia.com/gpu"]) == [0, size]
+        held.append(given)
+
+
+def test_replicas_of_several_sizes_are_refused_for_good_where_one_socket_has_to_do() -> None:
+    """Two GPUs are free, one at each socket: the scheduler sees room, whoever the kubelet refuses comes back."""
+    held: topology.Placed = {"nvidia.com/gpu": (3, 3)}
+    assert place(asking(2), "single-numa-node", held) is None
+    assert place(asking(2), "best-effort", held) == {"nvidia.com/gpu": (1, 1)}
+
+
 @pytest.mark.parametrize(
     ("cpu", "whole", "refused"),
     [("90", "true", False), ("91", "true", True), ("91", "false", False), ("90500m", "true", False)],
