@@ -187,6 +187,10 @@ def parallel_pulls_slow(_: AwsDraft, _pool: AwsPool, plan: AwsPoolPlan) -> Itera
             sentence=f"a {plan.hardware} has no local NVMe: images go to its root volume, a gp3 of 125 MiB/s, and "
             "below 600 MiB/s layers side by side may take longer than one after the other",
             remedy="remove parallelPulls, or take a type with local NVMe",
+        )
+
+
+@aws_rule(
     "AA03 O07",
     each=known_pools,
     formula="not exclusiveCpus, if the family of the instance type is p6e-gb200",
