@@ -205,10 +205,10 @@ presets: toolchain ## rehearse every shipped stack and preset, or PRESET; rewrit
 
 AS_ROOT = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 OF_UBUNTU = kernel.apparmor_restrict_unprivileged_userns
-packages: ## install on Debian or Ubuntu what rehearsed hosts, fabrics and Slurm take; on Ubuntu users may make namespaces until a boot
+packages: ## install on Debian or Ubuntu what rehearsed hosts, fabrics, Slurm and the VM lab take; on Ubuntu users may make namespaces until a boot
 	@$(AS_ROOT) apt-get update --quiet
 	@$(AS_ROOT) apt-get install --yes --no-install-recommends $$(grep -v '^#' rehearsal/apt.txt) \
-	  mariadb-server munge shellcheck slurm-wlm slurmdbd
+	  mariadb-server munge ruby shellcheck slurm-wlm slurmdbd
 	@if sysctl $(OF_UBUNTU) >/dev/null 2>&1; then $(AS_ROOT) sysctl $(OF_UBUNTU)=0; fi
 
 policy: setup ## check the rules of policy/ over what STACK registers, without an engine
