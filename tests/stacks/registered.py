@@ -286,9 +286,9 @@ def _cold(rules: list[dict[str, Any]]) -> Iterator[int]:
     return (each["days"] for rule in rules for each in rule.get("transitions", ()))
 
 
-def _purpose_days(graph: Recorded, index: int) -> int:
+def _purpose_days(graph: Recorded, index: str) -> int:
     made = [each for each in graph.resources.values() if re.fullmatch("object-store-.*-lifecycle", each.name)]
-    return int(made[index].inputs["rules"][0]["expiration"]["days"])
+    return int(made[int(index)].inputs["rules"][0]["expiration"]["days"])
 
 
 def _protected(graph: Recorded) -> Iterator[bool]:
@@ -382,7 +382,7 @@ def _own_monitors(graph: Recorded) -> list[Any]:
 REGISTERED: Mapping[str, Callable[..., Any]] = {
     "checkpointDays": at("object-store-lifecycle", "rules", _expiry),
     "coldCheckpoints.days": at("object-store-lifecycle", "rules", _cold),
-    "purposeBuckets.*.expireDays": lambda graph, index: _purpose_days(graph, index),
+    "purposeBuckets.*.expireDays": _purpose_days,
     "block.classes.*.iops": lambda graph, index: _of_class(graph, index, "iops"),
     "block.classes.*.throughputMbps": lambda graph, index: _of_class(graph, index, "throughput"),
     "home.backedUp": lambda graph: bool(graph.of_type("BackupPolicy")),

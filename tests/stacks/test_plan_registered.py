@@ -46,7 +46,12 @@ def _everything() -> dict[str, Any]:
         },
         "home": {"expectedGib": 654, "coldAfterDays": 180},
         "block": {"classes": [{"name": "fast", "type": "gp3", "iops": 15_500, "throughputMbps": 777}]},
-        "objectStore": {"checkpointDays": 117, "coldAfterDays": 19, "coldClass": "GLACIER_IR"},
+        "objectStore": {
+            "checkpointDays": 117,
+            "coldAfterDays": 19,
+            "coldClass": "GLACIER_IR",
+            "buckets": [{"purpose": "records", "expireDays": 118}, {"purpose": "backups", "expireDays": 119}],
+        },
         "sources": [{"bucket": "acme-model-weights"}, {"bucket": "acme-datasets"}],
     }
     config["gpucluster:platform"]["network"] = {
