@@ -19,7 +19,7 @@ def needs(draft: Draft, image: ContainerImage | None = None) -> list[Need]:
     """The fabrics between nodes of the runs of a stack, or of those whose image a row is about, each once."""
     found: dict[str, Need] = {}
     for path, run, pool in placed_runs(draft):
-        fabric = draft.fabric.kind if isinstance(draft, MetalDraft) and draft.fabric else None
+        fabric: str | None = draft.fabric.kind if isinstance(draft, MetalDraft) and draft.fabric else None
         if isinstance(pool, AwsPoolPlan) and pool.efa:
             fabric = "efa"
         need = need_on(fabric, path) if run.nodes > 1 else None
