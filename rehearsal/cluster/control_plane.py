@@ -70,6 +70,7 @@ class ControlPlane:
         self._egress: Egress | None = None
         self._probe: urllib3.PoolManager | None = None
         self._kube: Kube | None = None
+        self._served: int | None = None
 
     @property
     def ca(self) -> bytes:
@@ -171,6 +172,17 @@ class ControlPlane:
         except urllib3.exceptions.HTTPError:
             return False
         return answer.status == 200
+
+    def barred(self) -> str | None:
+        """Why no request is for the API server now; None from when its process has said that it is ready.
+
+        A load balancer before it asks /readyz (Kubernetes documentation, "Kubernetes API health endpoints"): a process
+        that has just begun answers before it knows roles and bindings, and refuses people what they may.
+        """
+        pid = self.pid(API_SERVER)
+        if pid != self._served and pid is not None and self.healthy():
+            self._served = pid
+        return None if pid is not None and pid == self._served else "the API server is not ready"
 
     def kube(self) -> Kube:
         """A new client of the API server, as administrator."""

@@ -107,7 +107,7 @@ class Keeper:
         try:
             effects = self._effects()
             effects.start()
-            front = Front(self._plane.port, lambda: reach.ask(effects.world.aws, self.name))
+            front = Front(self._plane.port, lambda: self._plane.barred() or reach.ask(effects.world.aws, self.name))
             front.start()
             try:
                 self._report(active(self._plane, front.endpoint))

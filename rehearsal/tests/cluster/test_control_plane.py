@@ -13,11 +13,13 @@ import yaml
 from rehearsal import places
 from rehearsal.cluster import ControlPlane
 from rehearsal.cluster.components import NAMES
-from rehearsal.keys import Account
+from rehearsal.keys import Account, Keys
 from rehearsal.kube.client import Kube
 from rehearsal.processes import Identity, StartError
 from rehearsal.tests.cluster.conftest import REGION, Trial, eventually, node
 from rehearsal.toolchain import Tools, crds
+
+NOBODY = Account("http://127.0.0.1:9", Keys("AKIANOBODY", "none", "none"))
 
 pytestmark = pytest.mark.engine
 
@@ -115,6 +117,20 @@ def test_a_killed_api_server_comes_back_with_its_data(trial: Trial, kube: Kube) 
     assert after.alive()
     assert plane.pid("kube-apiserver") == after.pid != before
     assert kube.get("v1", "ConfigMap", "kept", "default") is not None
+
+
+def test_nobody_asks_an_api_server_that_has_just_begun(
+    tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before it knows roles and bindings it refuses everybody; once it was ready it is asked."""
+    plane = ControlPlane(tmp_path, "begun", REGION, NOBODY, tools)
+    pids: list[int | None] = [None, 1, 1, 1, 2, 2]
+    says = [False, True, False, True]
+    monkeypatch.setattr(plane, "pid", lambda _: pids.pop(0))
+    monkeypatch.setattr(plane, "healthy", lambda: says.pop(0))
+    told = [plane.barred() for _ in range(6)]
+    assert told == ["the API server is not ready", "the API server is not ready", None, None, *told[4:]]
+    assert told[4:] == ["the API server is not ready", None]
 
 
 def test_a_restarted_store_keeps_its_data(trial: Trial, kube: Kube) -> None:
