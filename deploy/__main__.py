@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from deploy.advice import advice
+from deploy.advice import WRITES_EVENTS, advice
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -38,7 +38,7 @@ def run(words: Sequence[str]) -> int:
     """The exit code of a command at this terminal. A Ctrl-C reaches it too, and how it ends is its own decision: an
     engine that is killed leaves its lock.
     """
-    environment = {**os.environ, "PULUMI_DEBUG_COMMANDS": "true"}  # it unlocks --event-log
+    environment = {**os.environ, **WRITES_EVENTS}
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
         return subprocess.Popen(words, env=environment).wait()

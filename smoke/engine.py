@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from deploy.advice import advice
+from deploy.advice import WRITES_EVENTS, advice
 
 LEAVE_SECONDS = 1800
 """What an interrupted engine may take to end what is under way; a cluster alone takes a quarter of an hour."""
@@ -62,7 +62,7 @@ class Pulumi:
         log = self.directory / f"{command}.events"
         log.unlink(missing_ok=True)
         words = ["pulumi", command, "--stack", self.stack, "--event-log", str(log), *options]
-        environment = {**os.environ, "PULUMI_DEBUG_COMMANDS": "true"}  # it unlocks --event-log
+        environment = {**os.environ, **WRITES_EVENTS}
         # A session of its own: a Ctrl-C at the terminal reaches this process alone, which passes it on once.
         child = subprocess.Popen(words, env=environment, start_new_session=True)
         begun = time.monotonic()

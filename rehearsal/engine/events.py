@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+WRITES_EVENTS = {"PULUMI_DEBUG_COMMANDS": "true"}
+"""Environment in which the CLI takes `--event-log`."""
 QUIET = frozenset({"same", "refresh", "read", "read-discard", "discard"})
 """Operations that change nothing."""
 HALVES = frozenset({"create-replacement", "delete-replaced"})

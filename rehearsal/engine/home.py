@@ -21,6 +21,7 @@ from types import MappingProxyType
 
 from rehearsal import keys, places, virtualenv
 from rehearsal.engine import stored
+from rehearsal.engine.events import WRITES_EVENTS
 from rehearsal.engine.installed import HOST, Official
 from rehearsal.metal.record import HALL
 
@@ -140,7 +141,7 @@ def _environment(site: places.SiteDirectory, cloud_url: str, tools: tuple[Path, 
         "PULUMI_SKIP_UPDATE_CHECK": "true",
         "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
         "PULUMI_IGNORE_AMBIENT_PLUGINS": "true",
-        "PULUMI_DEBUG_COMMANDS": "true",  # it unlocks --event-log
+        **WRITES_EVENTS,
         HALL: str(site.hall / "hall.json"),
         **keys.Account(cloud_url, keys.make(site.keys)).variables,
         "AWS_CONFIG_FILE": str(profiles),

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rehearsal import places
-from rehearsal.engine.events import Diagnostic, Record, Step
+from rehearsal.engine.events import WRITES_EVENTS, Diagnostic, Record, Step
 from rehearsal.engine.remedies import remedy
 from rehearsal.processes import Identity, Process, last_lines
 
@@ -149,7 +149,7 @@ class Engine:
         argv += ["--color", "never", "--parallel", str(PARALLEL), "--event-log", str(events), *flags]
         if self.config_file is not None:
             argv += ["--config-file", str(self.config_file)]
-        env = dict(self.env) | {"PULUMI_DEBUG_COMMANDS": "true"}  # it unlocks --event-log
+        env = {**self.env, **WRITES_EVENTS}
         began = time.monotonic()
         process = Process(f"pulumi {operation}", argv, env, log=log, cwd=self.root)
         record = _follow(process, events, watch or _ignore)

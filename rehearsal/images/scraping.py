@@ -17,12 +17,12 @@ import yaml
 from rehearsal import places
 
 Config = dict[str, Any]
-# Mail is not HTTP: no proxy keeps it in the cluster. Nobody listens on port 1.
 _VARIABLE = re.compile(r"\$\((?P<name>\w+)\)")
 _NO_FILES = frozenset(
     ["metrics_path", "path_prefix", "replacement", "regex", "params", "labels", "external_labels", "match", "matchers"]
 )
 """What is no path of a file however it begins, nor anything below it."""
+# Mail is not HTTP: no proxy keeps it in the cluster. Nobody listens on port 1.
 NO_SMARTHOST = f"{places.LOOPBACK}:1"
 
 

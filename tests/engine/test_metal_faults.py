@@ -56,7 +56,6 @@ def accepted(site: Rehearsed) -> dict[str, int]:
 
 def test_the_next_up_does_what_is_left_and_leaves_well_machines_alone(site: Rehearsed) -> None:
     """No power while its array is made, no connection while containerd starts anew."""
-    assert site.engine is not None, "the machines stand"
     write(str(disk(site, "dgx-01") / ".machine/faults"), {"mdadm --create": "power"})
     write(str(disk(site, "dgx-02") / ".machine/faults"), {"systemctl restart containerd": "cut"})
     failed = site.up("--continue-on-error")
