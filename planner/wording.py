@@ -1,14 +1,14 @@
 """Words for numbers."""
 
 from collections.abc import Iterable
-from math import floor, log10
+from math import ceil, floor, log10
 
 from catalogue.echo import bare
 
 _CENT = 0.01
 _MANY = 1000
 
-__all__ = ["about", "bare", "counted", "one_of", "usd"]
+__all__ = ["about", "bare", "counted", "enough", "one_of", "usd"]
 
 
 def counted(number: int, noun: str) -> str:
@@ -22,6 +22,14 @@ def about(value: float) -> str:
         return "0"
     size = 10 ** max(0, floor(log10(value)) - 1)
     return f"{round(value / size) * size:,.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def enough(amount: float, places: int = 2) -> str:
+    """The least number of so many places that is not below the amount: 1,234.561 is 1234.57, which a person can type.
+
+    A remedy that rounds to the nearest number names, half of the time, one that is refused again.
+    """
+    return f"{ceil(round(amount * 10**places, 6)) / 10**places:.{places}f}"
 
 
 def usd(amount: float) -> str:

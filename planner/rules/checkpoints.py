@@ -12,6 +12,7 @@ from planner.rules.known import impossible, runs, stored
 from planner.storage import fsx, tiers
 from planner.storage.need import local_write_seconds, shared_write_gb_per_s
 from planner.storage.types import FILE_SYSTEMS, RunStorage, StoragePlan
+from planner.wording import enough
 from settings.workloads import TrainingRun
 
 
@@ -94,7 +95,7 @@ def checkpoint_local_write(_: Draft, run: RunStorage, saving: Saving, _storage: 
             sentence=f"each of {run.io.nodes} nodes writes {run.io.checkpoint_gb / run.io.nodes:.0f} GB of a "
             f"checkpoint at about {rate:.0f} GB/s to its own disks, which takes {seconds:.0f} s, not "
             f"{saving.within_s:g}",
-            remedy=f"allow {seconds:.0f} seconds, or take nodes with more NVMe drives",
+            remedy=f"allow {enough(seconds, 0)} seconds, or take nodes with more NVMe drives",
             subject=run.io.name,
             inputs={"per node": f"{run.io.checkpoint_gb / run.io.nodes:.1f} GB", "NVMe": f"{rate:.0f} GB/s"},
         )

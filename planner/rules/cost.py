@@ -11,7 +11,7 @@ from planner.findings import Observation
 from planner.keeper import end_of, is_lab
 from planner.rules.known import pools
 from planner.teams import most_usd_a_month, plan_teams
-from planner.wording import usd
+from planner.wording import enough, usd
 from settings.aws_pools import AwsPool
 
 _LAB_LIFE = timedelta(days=14)
@@ -30,7 +30,7 @@ def budget(draft: AwsDraft) -> Iterable[Observation]:
             path="budget.maxHourlyUsd",
             sentence=f"the stack costs {hourly:.2f} USD per hour {basis} (range {prices.hourly_low:.2f} to "
             f"{prices.hourly_high:.2f}; most of it {dearest.name}), and the budget is {usd(limit)}",
-            remedy=f"raise the budget to {hourly:.2f} or shrink the pools",
+            remedy=f"raise the budget to {enough(hourly)} or shrink the pools",
             inputs={"hourly": f"{hourly:.2f} USD/h", "limit": f"{usd(limit)} USD/h"},
         )
 
@@ -195,9 +195,9 @@ def team_budget(draft: AwsDraft) -> Iterable[Observation]:
                 path=f"teams[{index}].monthlyUsd",
                 sentence=f"a month of the {team.gpus} GPUs that team {team.name} may hold costs {most:,.0f} USD, and "
                 f"its budget is {team.monthly_usd:,.0f}: it is spent after {30 * team.monthly_usd / most:.1f} days",
-                remedy=f"set gpus to {fits}, or raise monthlyUsd to {most:,.0f}"
+                remedy=f"set gpus to {fits}, or raise monthlyUsd to {ceil(most):,}"
                 if fits
-                else f"raise monthlyUsd to {most:,.0f}; it pays for no GPU all month",
+                else f"raise monthlyUsd to {ceil(most):,}; it pays for no GPU all month",
                 subject=team.name,
                 inputs={"quota": f"{team.gpus} GPUs", "budget": f"{team.monthly_usd:,.0f} USD"},
             )

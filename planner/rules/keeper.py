@@ -7,6 +7,7 @@ from planner.blocks import block_times
 from planner.draft import AwsDraft, aws_rule, aws_warning
 from planner.findings import Observation
 from planner.keeper import end_of, ends_by_itself, is_lab
+from planner.wording import enough
 from settings.block_storage import BlockStorage
 
 
@@ -139,7 +140,7 @@ def keeper_budget(draft: AwsDraft) -> Iterable[Observation]:
         path="keeper.maxUsd",
         sentence=f"{sentence}, and maxUsd is {keeper.max_usd:.2f}: the stack would end after "
         f"{keeper.max_usd / hourly:.1f} hours",
-        remedy=f"raise maxUsd to {hourly * hours:.2f}, end earlier, or take fewer nodes",
+        remedy=f"raise maxUsd to {enough(hourly * hours)}, end earlier, or take fewer nodes",
         inputs={"hourly": f"{hourly:.2f} USD/h", "hours": f"{hours:.1f}"},
     )
 

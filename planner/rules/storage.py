@@ -8,6 +8,7 @@ from planner.rules.known import stored
 from planner.storage import fsx, tiers
 from planner.storage.need import staged_gb_per_node
 from planner.storage.types import FILE_SYSTEMS, RunStorage, StoragePlan
+from planner.wording import enough
 
 _GUIDE = 'FSx for Lustre user guide, "Managing storage capacity" and "EFA-enabled file systems"'
 
@@ -146,7 +147,7 @@ def storage_capacity(draft: Draft) -> Iterable[Observation]:
         path=path[storage.kind],
         sentence=f"datasets and checkpoints take {storage.needed_tb:.1f} TB, and of {storage.raw_tb:.1f} TB raw "
         f"{storage.usable_tb:.1f} TB are usable on {FILE_SYSTEMS[storage.kind]}",
-        remedy=f"take {storage.needed_tb / storage.usable_tb:.2f} times as much, or keep less"
+        remedy=f"take {enough(storage.needed_tb / storage.usable_tb)} times as much, or keep less"
         if storage.usable_tb
         else "give it drives, as its groups of drives hold nothing now",
         inputs={

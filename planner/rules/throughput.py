@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import timedelta
+from math import ceil, floor
 
 from planner.draft import AwsDraft, Draft, aws_warning, rule, warning
 from planner.findings import Observation
@@ -130,8 +131,8 @@ def run_takes_years(_: Draft, seen: Seen, forecast: Forecast, days: float) -> It
         path="tokensBillion",
         sentence=f"{seen.run.tokens_billion:g} billion tokens of {seen.model.name} take {seen.plan.gpus} "
         f"{seen.gpu.name} {days:,.0f} days at {about(forecast.tokens_per_s)} tokens/s",
-        remedy=f"take {times:,.0f} times as many GPUs for a year, or at most "
-        f"{(seen.run.tokens_billion or 0) / times:,.0f} billion tokens",
+        remedy=f"take {ceil(times):,} times as many GPUs for a year, or at most "
+        f"{floor((seen.run.tokens_billion or 0) / times):,} billion tokens",
         inputs={
             "tokens": f"{seen.run.tokens_billion:g} x 10^9",
             "rate": f"{forecast.tokens_per_s:.0f} tokens/s",

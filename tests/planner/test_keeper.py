@@ -7,6 +7,7 @@ import pytest
 
 from planner.plan import draft
 from planner.types import AwsPlan
+from planner.wording import enough
 from tests.planner.stacks import TODAY, planned, rules, settings
 
 KEEPER: dict[str, Any] = {"endsAt": "2026-11-22T18:00Z"}
@@ -86,8 +87,16 @@ def test_money_that_does_not_last_is_refused() -> None:
     hourly = planned().prices.hourly
     short = kept(keeper={**KEEPER, "maxUsd": hourly * 18 - 0.5})
     assert rules(short) == ["keeper-budget"]
-    assert f"raise maxUsd to {hourly * 18:.2f}" in short.errors[0].remedy
+    assert f"raise maxUsd to {enough(hourly * 18)}" in short.errors[0].remedy
     assert rules(kept(keeper={**KEEPER, "maxUsd": hourly * 18 + 0.5})) == []
+
+
+@pytest.mark.parametrize("end", ["2026-11-23T18:00Z", "2026-12-01T07:20Z", "2027-02-11T23:10Z", "2027-12-30T01:40Z"])
+def test_the_money_that_the_finding_names_is_enough(end: str) -> None:
+    """Its remedy rounded to the nearest cent, and a file that did what it said was refused by half a cent."""
+    (finding,) = kept(keeper={"endsAt": end, "maxUsd": 1}).errors
+    named = float(finding.remedy.removeprefix("raise maxUsd to ").partition(", ")[0])
+    assert rules(kept(keeper={"endsAt": end, "maxUsd": named})) == []
 
 
 def test_money_below_what_stands_without_gpus_is_told_as_such() -> None:

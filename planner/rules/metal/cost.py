@@ -7,7 +7,7 @@ from planner.bom import Part
 from planner.cost.amounts import LIFE_YEARS
 from planner.draft import MetalDraft, metal_rule, metal_warning
 from planner.findings import Observation
-from planner.wording import usd
+from planner.wording import enough, usd
 
 
 @metal_rule(
@@ -100,7 +100,7 @@ def owned_hourly_budget(draft: MetalDraft) -> Iterable[Observation]:
             sentence=f"an hour costs {hourly.usd:.2f} USD over {LIFE_YEARS} years ({hourly.low:.2f} to "
             f"{hourly.high:.2f}; a year of power {_round(running.power.usd)}, of staff {_round(running.staff.usd)}, of "
             f"support {_round(running.support.usd)}), and the budget is {usd(limit)}",
-            remedy=f"raise the budget to {ceil(hourly.usd * 100) / 100:.2f}, or buy fewer nodes",
+            remedy=f"raise the budget to {enough(hourly.usd)}, or buy fewer nodes",
             inputs={"hourly": f"{hourly.usd:.2f} USD/h", "limit": f"{usd(limit)} USD/h"},
         )
 
