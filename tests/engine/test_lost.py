@@ -30,7 +30,13 @@ def mended(survivor: Survivor) -> None:
     """As a person is told to do it."""
     shown = survivor.command("refresh")
     assert shown.returncode == 1, "without a terminal nobody said yes"
-    assert "nothing was done: `make refresh STACK=dev YES=1` writes it to the state" in shown.stdout
+    begun = "refresh: differences from the state; nothing is changed yet"
+    asked = "nothing was done: `make refresh STACK=dev YES=1` writes it to the state"
+    differences = shown.stdout.partition(begun)[2].partition(asked)[0]
+    assert asked in shown.stdout
+    assert re.search(r"^  delete \S+ \S+$", differences, re.MULTILINE), (
+        "what would be written is shown before the question"
+    )
     assert survivor.command("refresh", "--yes").returncode == 0
     done = survivor.command("up")
     assert done.returncode == 0, done.stdout
