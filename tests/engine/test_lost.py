@@ -34,9 +34,7 @@ def mended(survivor: Survivor) -> None:
     asked = "nothing was done: `make refresh STACK=dev YES=1` writes it to the state"
     differences = shown.stdout.partition(begun)[2].partition(asked)[0]
     assert asked in shown.stdout
-    assert re.search(r"^  delete \S+ \S+$", differences, re.MULTILINE), (
-        "what would be written is shown before the question"
-    )
+    assert re.search(r"^  delete \S+ \S+$", differences, re.MULTILINE), "nothing was shown before the question"
     assert survivor.command("refresh", "--yes").returncode == 0
     done = survivor.command("up")
     assert done.returncode == 0, done.stdout
