@@ -32,8 +32,16 @@ kubelet_policy_differs() {
     [ "$(kubelet_policies <"$KUBELET_PATCH" 2>/dev/null)" != "$(printf '%s\n' "$GPUCLUSTER_KUBELET" | kubelet_policies)" ]
 }
 
+# What the kubelet compares at start with the state that it left. With CPUs given to pods that is how much CPU is kept for
+# daemons too: the CPUs kept are the first ones, and it ends where a pod has one of them ("not all reserved cpus are present
+# in defaultCpuSet": Kubernetes 1.36, pkg/kubelet/cm/cpumanager/policy_static.go, validateState).
 kubelet_policies() {
-    grep -E '^(cpuManagerPolicy|memoryManagerPolicy|reservedSystemCPUs|cpuManagerPolicyOptions|reservedMemory)' | sort
+    awk '
+        /^[^ ]/ { key = $1 }
+        /^cpuManagerPolicy: static/ { given = 1 }
+        key ~ /^(cpuManagerPolicy|cpuManagerPolicyOptions|memoryManagerPolicy|reservedSystemCPUs|reservedMemory):/ { print }
+        key ~ /^(kube|system)Reserved:/ && $1 == "cpu:" { kept = kept key $0 "\n" }
+        END { if (given) printf "%s", kept }' | sort
 }
 
 kubelet_renew() {

@@ -17,6 +17,11 @@ fail() { echo "$1" >&2; exit 1; }
 STATIC = "cpuManagerPolicy: static\nmaxPods: 110"
 
 
+KEPT = "kubeReserved:\n  cpu: 630m\n  memory: 1465Mi\n"
+SPARE = "cpuManagerPolicy: static\ncpuManagerPolicyOptions:\n  full-pcpus-only: 'true'\nsystemReserved:\n  cpu: 4870m"
+"""What the kubelet of a pool with exclusive CPUs is told."""
+
+
 def said(commands: str, *, drained: str = "yes", wanted: str = STATIC) -> list[str]:
     """What the functions of the script call, line by line."""
     told = {"GPUCLUSTER_DRAINED": drained, "GPUCLUSTER_KUBELET": wanted, "PATH": "/usr/bin:/bin"}
@@ -45,3 +50,41 @@ def test_only_another_policy_takes_a_drained_node(tmp_path: Path, before: str, d
     patch.write_text(before + "\n")
     found = said(f"KUBELET_PATCH={patch}\nkubelet_policy_differs && echo differs || echo same")
     assert found == ["differs" if differs else "same"]
+
+
+@pytest.mark.parametrize(
+    ("before", "differs"),
+    [
+        (SPARE, False),
+        (SPARE.replace("4870m", "2870m"), True),
+        (SPARE.replace("'true'", "'false'"), True),
+        (SPARE.replace("system", "kube"), True),
+        (f"{KEPT}{SPARE}", True),
+    ],
+)
+def test_cpus_kept_for_daemons_take_a_drained_node_where_pods_have_their_own(
+    tmp_path: Path, before: str, differs: bool
+) -> None:
+    """The kubelet ends at start where a pod has one of the CPUs that it is to keep."""
+    patch = tmp_path / "patch.yaml"
+    patch.write_text(before + "\n")
+    found = said(f"KUBELET_PATCH={patch}\nkubelet_policy_differs && echo differs || echo same", wanted=SPARE)
+    assert found == ["differs" if differs else "same"]
+
+
+def test_what_is_kept_changes_on_a_node_with_pods_where_none_has_cpus_of_its_own(tmp_path: Path) -> None:
+    patch = tmp_path / "patch.yaml"
+    patch.write_text(KEPT)
+    wanted = KEPT.replace("630m", "700m").rstrip()
+    found = said(f"KUBELET_PATCH={patch}\nkubelet_policy_differs && echo differs || echo same", wanted=wanted)
+    assert found == ["same"]
+
+
+def test_memory_kept_for_the_kubelet_changes_beside_pods_that_have_cpus_of_their_own(tmp_path: Path) -> None:
+    patch = tmp_path / "patch.yaml"
+    patch.write_text(f"{KEPT}{SPARE}\n")
+    found = said(
+        f"KUBELET_PATCH={patch}\nkubelet_policy_differs && echo differs || echo same",
+        wanted=f"{KEPT.replace('1465', '1500')}{SPARE}",
+    )
+    assert found == ["same"]
