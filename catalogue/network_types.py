@@ -54,7 +54,8 @@ class NicRole(StrEnum):
 
 
 _MOST_CARD_PORTS = 8
-_MOST_SWITCH_PORTS = 2048
+_LEAST_SWITCH_PORTS, _MOST_SWITCH_PORTS = 4, 2048
+"""Two lead on from a switch of the management network, so one of two has none left for a machine."""
 
 
 class _Ported:
@@ -147,9 +148,10 @@ class Switch(_Ported):
     price: PurchasePrice | None = None
 
     def __post_init__(self) -> None:
-        if not 2 <= self.ports <= _MOST_SWITCH_PORTS or not 1 <= self.ports_per_cage <= self.ports:
+        if not _LEAST_SWITCH_PORTS <= self.ports <= _MOST_SWITCH_PORTS or not 1 <= self.ports_per_cage <= self.ports:
             raise ValueError(
-                f"a switch has 2 to {_MOST_SWITCH_PORTS} ports, not {self.ports} in cages of {self.ports_per_cage}"
+                f"a switch has {_LEAST_SWITCH_PORTS} to {_MOST_SWITCH_PORTS} ports, not {self.ports} in cages of "
+                f"{self.ports_per_cage}"
             )
         for split in self.splits:
             if split.generation.gbit_per_s * split.ways != self.gbit_per_s or split.generation.link is not self.link:

@@ -85,8 +85,8 @@ def test_rates_are_those_of_generations() -> None:
 def test_rows_that_cannot_be_are_refused() -> None:
     """Rows come from sites as well: no ports, too many, cages of none, splits that do not add up."""
     switch, nic = SWITCHES["QM9700"], NICS["ConnectX-7 NDR"]
-    for ports, in_a_cage in ((0, 1), (1, 1), (10**9, 1), (64, 0), (64, 65)):
-        with pytest.raises(ValueError, match="a switch has 2 to 2048 ports"):
+    for ports, in_a_cage in ((0, 1), (1, 1), (3, 1), (10**9, 1), (64, 0), (64, 65)):
+        with pytest.raises(ValueError, match="a switch has 4 to 2048 ports"):
             replace(switch, ports=ports, ports_per_cage=in_a_cage)
     with pytest.raises(ValueError, match="2 ports of hdr are not one of xdr"):
         replace(SWITCHES["Q3400-RA"], splits=(PortSplit(generation=Generation.HDR, ways=2),))

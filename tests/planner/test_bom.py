@@ -1,5 +1,6 @@
 """Bills of materials of on-premises racks."""
 
+from dataclasses import replace
 from math import ceil
 
 import pytest
@@ -8,10 +9,11 @@ from hypothesis import strategies as st
 
 from catalogue.servers import SERVERS
 from catalogue.switches import SWITCHES
+from catalogue.tables import SHIPPED
 from planner.bom import Basis, Bom, Part, spares
 from planner.cost.amounts import Amount
 from planner.metal_types import MetalPlan
-from planner.networks import cheapest_switches
+from planner.networks import MANAGEMENT_SWITCH, cheapest_switches
 from tests.planner.facility.test_rules import DLC
 from tests.planner.site import planned_site
 
@@ -23,6 +25,15 @@ def one_switch() -> MetalPlan:
 
 def counts(bom: Bom) -> dict[str, float]:
     return {line.item: line.count for line in bom.lines}
+
+
+def test_the_smallest_switch_of_a_site_still_takes_machines_beside_what_leads_on() -> None:
+    """A site's row of the management switch that had two ports ended the plan in a division by zero."""
+    smallest = replace(SWITCHES[MANAGEMENT_SWITCH], ports=4, ports_per_cage=1)
+    rows = replace(SHIPPED, switches={**SHIPPED.switches, MANAGEMENT_SWITCH: smallest})
+    few, plain = counts(planned_site(catalogue=rows).bom), counts(planned_site().bom)
+    ports = plain["management cable"] - 2 * plain["management switch"]
+    assert few["management switch"] == ceil(ports / (4 - 2))
 
 
 def test_ten_design_dimensions_have_lines() -> None:
