@@ -70,7 +70,7 @@ def alike(
         "measured": plan_gating(training, pools, gates, runs.values(), storage, benchmarks),
         "datasets": plan_datasets(training, storage),
         "runs": runs,
-        "experiments": plan_experiments(training, teams, runs_of),
+        "experiments": plan_experiments(training, teams, runs_of, pools),
         "benchmarks": benchmarks,
         "trial_database": training.database if training.experiments else None,
         "tracking": plan_tracking(training),

@@ -6,8 +6,10 @@ from math import ceil
 from typing import Literal
 
 from catalogue.units import HOURS_PER_DAY
+from planner.nodes import threads_together
+from planner.pool_types import PoolPlan
 from planner.teams import RUNS, TeamPlan, trials_of
-from planner.workload_types import RunPlan
+from planner.workload_types import PodResources, RunPlan
 from settings.experiments import Experiment, Parameter
 from settings.workloads import Training, TrainingRun
 
@@ -80,7 +82,9 @@ Planned = Callable[[Iterable["TrainingRun"]], Mapping[str, RunPlan]]
 """Plans runs on the stack's pools, as those of the stack file are planned."""
 
 
-def plan_experiments(training: Training, teams: Iterable[TeamPlan], planned: Planned) -> dict[str, ExperimentPlan]:
+def plan_experiments(
+    training: Training, teams: Iterable[TeamPlan], planned: Planned, pools: Mapping[str, PoolPlan]
+) -> dict[str, ExperimentPlan]:
     """The experiments whose run can be planned, by name."""
     runs, queues = {run.name: run for run in training.runs}, {team.name: team.queue for team in teams}
     found = {
@@ -89,7 +93,11 @@ def plan_experiments(training: Training, teams: Iterable[TeamPlan], planned: Pla
         if each.run in runs
     }
     trials = planned(found.values())
-    return {each.name: _experiment(each, trials[each.name]) for each in training.experiments if each.name in trials}
+    return {
+        each.name: _experiment(each, trials[each.name], pools[trials[each.name].pool])
+        for each in training.experiments
+        if each.name in trials
+    }
 
 
 def trial_run(experiment: Experiment, run: TrainingRun, queue: str) -> TrainingRun:
@@ -116,20 +124,29 @@ def trial_run(experiment: Experiment, run: TrainingRun, queue: str) -> TrainingR
     return run.model_copy(update=changes)
 
 
-def _experiment(experiment: Experiment, trial: RunPlan) -> ExperimentPlan:
-    hours = experiment.trial_hours or _forecast_hours(trial)
-    beside = replace(
-        trial.pod,
-        cpu_millicores=max(0, trial.pod.cpu_millicores - COLLECTOR_MILLICORES),
-        memory_mib=max(0, trial.pod.memory_mib - COLLECTOR_MIB),
+def _beside_collector(pod: PodResources, pool: PoolPlan) -> PodResources:
+    """What is left of a pod for its rank. Where pods have CPUs to themselves a whole core goes to the collector, which
+    runs on what all share: of a number of CPUs that is not whole a container gets none of its own (Kubernetes 1.36,
+    pkg/kubelet/cm/cpumanager/policy_static.go, guaranteedCPUs).
+    """
+    cores = threads_together(exclusive=True) * 1000
+    cpu = cores if pool.exclusive_cpus else COLLECTOR_MILLICORES
+    return replace(
+        pod,
+        cpu_millicores=max(0, pod.cpu_millicores - cpu),
+        memory_mib=max(0, pod.memory_mib - COLLECTOR_MIB),
     )
+
+
+def _experiment(experiment: Experiment, trial: RunPlan, pool: PoolPlan) -> ExperimentPlan:
+    hours = experiment.trial_hours or _forecast_hours(trial)
     trials, objective, stopping = experiment.trials, experiment.objective, experiment.early_stopping
     gpu_hours = trials.most * trial.gpus * hours if hours is not None else None
     price = trial.forecast.price if trial.forecast else None
     return ExperimentPlan(
         **experiment.model_dump(include={"name", "run", "team", "budget_gpu_hours"}),
         namespace=trials_of(experiment.team) if experiment.team else RUNS,
-        trial=replace(trial, pod=beside),
+        trial=replace(trial, pod=_beside_collector(trial.pod, pool)),
         parallel=trials.parallel,
         most=trials.most,
         failed=min(trials.failed, trials.most),

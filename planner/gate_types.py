@@ -54,11 +54,11 @@ class GatePlan:
     """A pool's gate: a pod on each of its `nodes`, like those of `run`, whose image it measures.
 
     A GPU has `links` of NVLink, 0 where these do not join all GPUs of a node, and reaches the rates of `copies`, None
-    where nobody published any. All ranks are to use `provider`, by
-    `devices` of each node, None where that cannot be known. `tests` are those of the pool that it does, of the sizes of
-    the plan. A node writes `storage_mib` to the shared file system, at a rate of `write_gb_per_s` and reads them at
-    `read_gb_per_s` (its share of the file system's, None where nobody knows it). It trains as `benchmark`
-    says, a run of one node, whose forecast is what to expect.
+    where nobody published any. All ranks are to use `provider`, by `devices` of each node, None where that cannot be
+    known; without a fabric to another node there is no `provider`, no `pairs`, and each node is measured alone. `tests`
+    are those of the pool that it does, of the sizes of the plan. A node writes `storage_mib` to the shared file system,
+    at a rate of `write_gb_per_s` and reads them at `read_gb_per_s` (its share of the file system's, None where nobody
+    knows it). It trains as `benchmark` says, a run of one node, whose forecast is what to expect.
     """
 
     pool: str
@@ -69,10 +69,10 @@ class GatePlan:
     net_plugin: str | None
     links: int
     copies: CopyPlan | None
-    provider: str
+    provider: str | None
     devices: int | None
     tests: tuple[Gate, ...]
-    pairs: PairPlan
+    pairs: PairPlan | None
     storage_mib: int
     write_gb_per_s: float | None
     read_gb_per_s: float | None
@@ -91,7 +91,9 @@ class GatePlan:
         trains = START_SECONDS + STEPS * step.seconds if step else 0
         operations = REPEATS * sum(map(_seconds, self.tests))
         copies = COPY_SECONDS if self.copies else 0
-        return 2 * START_SECONDS + LOAD_SECONDS + copies + files + trains + operations + self.pairs.seconds
+        starts = START_SECONDS * (2 if any(each.nodes > 1 for each in self.tests) else 1)
+        pairs = self.pairs.seconds if self.pairs else 0
+        return starts + LOAD_SECONDS + copies + files + trains + operations + pairs
 
 
 def _seconds(gate: Gate) -> float:

@@ -35,18 +35,20 @@ def plan_gating(
     storage: StoragePlan | None,
     benchmarks: Mapping[str, RunPlan],
 ) -> dict[str, GatePlan]:
-    """The gates by pool: of pools with a fabric between several nodes on which something runs.
+    """The gates by pool: of pools with GPUs on which something runs.
 
-    The first of a pool's runs says in which image it is measured: libraries of the fabric come with the image.
+    The first of a pool's runs says in which image it is measured: libraries of the fabric come with the image. Nothing
+    of a fabric is asked where no second node is there to meet: a run inside one node may have an image without its
+    libraries.
     """
     found: dict[str, GatePlan] = {}
     if training.gates is None:
         return found
     for run in runs:
         pool = pools[run.pool]
-        provider, devices = _fabric(pool)
-        if run.pool in found or provider is None or not measures(pool):
+        if run.pool in found or not measures(pool):
             continue
+        provider, devices = _fabric(pool)
         seconds = training.gates.minutes * SECONDS_PER_MINUTE
         tests = tuple(each for each in gates.get(run.pool, ()) if each.test in OPERATIONS and _fits(each))
         found[run.pool] = GatePlan(
@@ -61,7 +63,7 @@ def plan_gating(
             provider=provider,
             devices=devices,
             tests=tests,
-            pairs=_pairs(provider, gates.get(run.pool, ()), pool.nodes_now, seconds),
+            pairs=_pairs(provider, gates.get(run.pool, ()), pool.nodes_now, seconds) if provider else None,
             **training.gates.model_dump(include={"storage_mib", "weekly", "expiry_days", "history"}),
             write_gb_per_s=storage.write_gb_per_s / pool.nodes_now if storage else None,
             read_gb_per_s=storage.read_gb_per_s / pool.nodes_now if storage else None,
@@ -72,8 +74,8 @@ def plan_gating(
 
 
 def measures(pool: PoolPlan) -> bool:
-    """Whether a gate has something to measure there: a fabric between several nodes."""
-    return _fabric(pool)[0] is not None and pool.nodes_now >= MEET
+    """Whether a gate has something to measure there: GPUs on nodes that `up` asks for."""
+    return pool.gpu is not None and pool.nodes_now > 0
 
 
 MEET = 2
@@ -90,7 +92,9 @@ def nvlinks(pool: PoolPlan) -> int:
 
 
 def _fabric(pool: PoolPlan) -> tuple[str | None, int | None]:
-    """What NCCL calls the network, and how many devices of it a node has; no name without a fabric."""
+    """What NCCL calls the network, and how many devices of it a node has; no name without a fabric to another node."""
+    if pool.nodes_now < MEET:
+        return None, None
     if isinstance(pool, AwsPoolPlan):
         return ("efa", pool.efa) if pool.efa else (None, None)
     if isinstance(pool, MetalPoolPlan) and pool.rails:

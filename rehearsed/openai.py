@@ -9,12 +9,13 @@ serve/instrumentator (/health, /version, /metrics). Paths that nobody serves are
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rehearsal.cluster.pages import Answer, Request
+from rehearsed.streams import Streams
 
-JSON = "application/json"
+JSON, EVENTS = "application/json", "text/event-stream; charset=utf-8"
 GUARDED = ("/v1", "/v2", "/inference", "/cohere")
 WORDS = ["", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 DEFAULT_TOKENS = 16
@@ -34,6 +35,7 @@ class OpenAi:
     keys: Sequence[str] = ()
     version: str = ""
     metrics: Callable[[], str] = lambda: ""
+    streams: Streams = field(default_factory=lambda: Streams(0, lambda: None))
 
     def answer(self, request: Request) -> Answer:
         """Answers one request."""
@@ -87,17 +89,34 @@ class OpenAi:
         if prompt + wanted > self.max_model_len:
             text = f"This model's maximum context length is {self.max_model_len} tokens"
             return _error(f"{text}, and {prompt + wanted} were requested", "BadRequestError", 400)
+        if self.streams.refuses:
+            return _error("The server is shutting down", "ServiceUnavailableError", 503)
+        if asked.get("stream"):
+            return self._streamed(request, model, wanted)
         text = "".join(f" {WORDS[1 + index % 10]}" for index in range(wanted))
         choice = {"index": 0, "text": text, "logprobs": None, "finish_reason": "length", "stop_reason": None}
         return _json(
             {
-                "id": f"cmpl-{hashlib.sha256(request.body).hexdigest()[:32]}",
+                "id": _id(request),
                 "object": "text_completion",
                 "model": model,
                 "choices": [choice],
                 "usage": {"prompt_tokens": prompt, "completion_tokens": wanted, "total_tokens": prompt + wanted},
             }
         )
+
+    def _streamed(self, request: Request, model: str, wanted: int) -> Answer:
+        """An event for each token, and one for the end (openai/completion/serving.py, completion_stream_generator)."""
+        known = {"id": _id(request), "object": "text_completion", "model": model}
+        texts = (f" {WORDS[1 + index % 10]}" for index in range(wanted))
+        choices = [{"index": 0, "text": text, "finish_reason": None} for text in texts]
+        choices[-1]["finish_reason"] = "length"
+        events = [f"data: {json.dumps({**known, 'choices': [each]})}\n\n".encode() for each in choices]
+        return Answer(events[0], 200, EVENTS, rest=self.streams.of([*events[1:], b"data: [DONE]\n\n"]))
+
+
+def _id(request: Request) -> str:
+    return f"cmpl-{hashlib.sha256(request.body).hexdigest()[:32]}"
 
 
 def _error(message: str, kind: str, code: int, param: str | None = None) -> Answer:

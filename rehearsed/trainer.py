@@ -9,6 +9,7 @@ import posixpath
 import re
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rehearsal.devices import cuda
@@ -18,16 +19,12 @@ from rehearsal.kubelet import volumes
 from rehearsal.kubelet.allotted import Holder, Work
 from rehearsal.kubelet.answering import Answering
 from rehearsal.kubelet.program import TIME_SCALE, Ends, Exit, Launch, Mount, Program
-from rehearsed import registry, run_metrics, saves, tracking, trials
+from rehearsed import ganged, registry, run_metrics, saves, tracking, trials
 
 RENDEZVOUS_SECONDS = 900.0
 COMPUTE, MEMORY = 0.95, 0.9
 """Share of the time in which kernels of a training step run, and of memory that it holds. Assumed."""
 
-WATCHDOG = (
-    "[Rank {rank}] Watchdog caught collective operation timeout: WorkNCCL(OpType=ALLREDUCE, Timeout(ms)=600000) "
-    "ran for 600029 milliseconds before timing out."
-)
 DATASET, DATA = "DATASET_DIR", "/data"
 
 
@@ -51,7 +48,7 @@ def run(launch: Launch) -> Program:
 
 class Trainer(Answering):
     """Computes all the time, with nearly all of the GPUs' memory, and tells of itself where it is told to; a failure of
-    its machine ends it in its own words.
+    its machine ends it in its own words, and that of another one of its gang in those of the watchdog.
 
     Source of the words: PyTorch, ProcessGroupNCCL.cpp (a collective that takes longer than the group's timeout ends the
     process).
@@ -60,6 +57,7 @@ class Trainer(Answering):
     def __init__(self, launch: Launch) -> None:
         super().__init__(launch, run_metrics.ports(launch))
         self._saver, self._reporter = saves.Saver(launch), tracking.reporter(launch)
+        self._gang = ganged.join(launch)
         if launch.limit(GPU):
             holder = Holder(launch.namespace, launch.pod_name, str(launch.spec["name"]))
             launch.world.allotted.work(holder, lambda: Work(COMPUTE, MEMORY))
@@ -69,12 +67,33 @@ class Trainer(Answering):
         return True
 
     def exited(self, now: float) -> Exit | None:
-        """It runs on; what it saves meanwhile is written when the kubelet looks."""
-        self._saver.look(now)
+        """It runs on; what it saves meanwhile is written when the kubelet looks. While it waits for a rank that is gone
+        it makes no step, and saves nothing.
+        """
+        if self._gang is None or self._gang.due is None:
+            self._saver.look(now)
+        elif now >= self._gang.due:
+            return self._gave_up(self._gang)
+        return None
+
+    def _gave_up(self, gang: ganged.Member) -> Exit | None:
+        """Where torchrun starts the ranks anew they begin at the newest save, as those of a new pod do."""
+        said = gang.gave_up()
+        self._launch.log(said)
+        if (again := gang.begins_again()) is None:
+            gang.ends(lost=False)
+            return Exit(1, said)
+        self._launch.log(again)
+        if problem := saves.begin(self._launch):
+            self._launch.log(problem)
+            return Exit(1, problem)
+        self._saver = saves.Saver(replace(self._launch, now=time.monotonic()))
         return None
 
     def next_change(self, now: float) -> float | None:
-        return min((each for each in (super().next_change(now), self._saver.due) if each is not None), default=None)
+        waits = self._gang.due if self._gang else None
+        own = waits if waits is not None else self._saver.due
+        return min((each for each in (super().next_change(now), own) if each is not None), default=None)
 
     def leaves(self) -> bool:
         self._saver.last(time.monotonic())
@@ -82,11 +101,23 @@ class Trainer(Answering):
 
     def stop(self) -> None:
         super().stop()
+        if self._gang is not None:
+            self._gang.ends(lost=True)
         if self._reporter is not None:
             self._reporter.stop()
 
+    def close(self) -> None:
+        """The rehearsal ends, and nobody is lost."""
+        if self._gang is not None:
+            self._gang.ends(lost=False)
+        super().close()
+
     def struck(self, kind: str) -> Exit | None:
-        words = WATCHDOG.format(rank=self._launch.env.get("RANK", "0")) if kind == "nccl-timeout" else cuda.error(kind)
+        words = (
+            ganged.WATCHDOG.format(rank=self._launch.env.get("RANK", "0"))
+            if kind == "nccl-timeout"
+            else cuda.error(kind)
+        )
         if words is None:
             return None
         self._launch.log(words)

@@ -18,6 +18,7 @@ from rehearsal.devices.gpus import GPU
 from rehearsal.kubelet.program import TIME_SCALE, Ends, Exit, Launch, Mount, Program
 from rehearsed import hub, vllm_load
 from rehearsed.openai import OpenAi
+from rehearsed.streams import Streams
 
 ENGINE_SECONDS = 60.0
 BYTES_PER_SECOND = 1e9
@@ -38,7 +39,7 @@ class Serve:
     adapters: tuple[tuple[str, str], ...] = ()
     max_model_len: int = 8192
     key: str = ""
-    drains: bool = False
+    drain_seconds: float | None = None
     host: str = ""
 
     @property
@@ -82,7 +83,7 @@ def parse(argv: Sequence[str]) -> Serve:
         adapters=tuple(adapters),
         max_model_len=int(options.get("--max-model-len") or 8192),
         key=options.get("--api-key") or "",
-        drains="--shutdown-timeout" in options,
+        drain_seconds=float(options["--shutdown-timeout"] or 0) if "--shutdown-timeout" in options else None,
         host=options.get("--host") or "",
     )
 
@@ -112,14 +113,16 @@ def run(launch: Launch) -> Program:
     models = [*(serve.names[:1] or (serve.model,)), *(name for name, _ in serve.adapters)]
     loaded_at, gpus = launch.now + seconds / TIME_SCALE, serve.tensor_parallel * serve.pipeline_parallel
     replica = vllm_load.begin(launch, serve.model, gpus, _bytes(launch, serve), loaded_at)
-    api = OpenAi(models, serve.model, serve.max_model_len, keys, version=_version(image), metrics=replica.page)
-    return vllm_load.Server(launch, {serve.port: api.answer}, loaded_at, replica, local=serve.local)
+    streams = Streams(serve.drain_seconds or 0, launch.wake)
+    told = {"version": _version(image), "metrics": replica.page, "streams": streams}
+    api = OpenAi(models, serve.model, serve.max_model_len, keys, **told)
+    return vllm_load.Server(launch, {serve.port: api.answer}, loaded_at, replica, streams, local=serve.local)
 
 
 def unread(serve: Serve, image: str) -> str | None:
     """An option that a version does not know: --shutdown-timeout came with 0.18 (source: vLLM pull request 36666)."""
     version = tuple(int(part) for part in _version(image).split(".")[:2] if part.isdigit())
-    if serve.drains and version and version < (0, 18):
+    if serve.drain_seconds is not None and version and version < (0, 18):
         return "vllm: error: unrecognized arguments: --shutdown-timeout"
     return None
 

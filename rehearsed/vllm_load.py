@@ -24,6 +24,7 @@ from rehearsal.kubelet.exposition import text
 from rehearsal.kubelet.program import Exit, Launch
 from rehearsed import vllm_metrics
 from rehearsed.queueing import Engine, Shape, Speed
+from rehearsed.streams import Streams
 from rehearsed.vllm_metrics import Counted
 
 TICK_SECONDS = 1.0
@@ -115,19 +116,32 @@ def begin(launch: Launch, model: str, gpus: int, stored: int, loaded_at: float) 
 
 
 class Server(Answering):
-    """A server's answers, together with its replica: both end together, and a GPU that fails ends them."""
+    """A server's answers, together with its replica: both end together, and a GPU that fails ends them. Told to end it
+    goes on with its streams for a while.
+    """
 
     def __init__(
-        self, launch: Launch, ports: Mapping[int, Handler], loaded_at: float, replica: Replica, *, local: bool = False
+        self,
+        launch: Launch,
+        ports: Mapping[int, Handler],
+        loaded_at: float,
+        replica: Replica,
+        streams: Streams,
+        *,
+        local: bool = False,
     ) -> None:
         super().__init__(launch, ports, loaded_at, local=local)
-        self._replica = replica
+        self._replica, self._streams = replica, streams
+
+    def leaves(self) -> bool:
+        return self._streams.leaves()
 
     def struck(self, kind: str) -> Exit | None:
         words = cuda.error(kind)
         return Exit(1, f"EngineDeadError: EngineCore encountered an issue. {words}") if words else None
 
     def stop(self) -> None:
+        self._streams.cut()
         self._replica.close()
         super().stop()
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import pulumi
 
 from components.storage.staged import Staged, StagedArgs
-from components.storage.sums import WEIGHTS_KEY
+from components.storage.sums import Kind
 from stacks.platform import Platform
 from stacks.services import Services
 
@@ -13,8 +13,8 @@ from stacks.services import Services
 class Copy(NamedTuple):
     """A copy to a directory of a claim (namespace, name): its kind, its name, its source and its budget in seconds.
 
-    Where files are `compared` with their SHA256SUMS, `sha256` is what that file must be, None where nobody said; `key`
-    is where the stack file says it.
+    Where files are `compared` with their SHA256SUMS, as files of that kind, `sha256` is what that file must be, None
+    where nobody said.
     """
 
     what: str
@@ -23,9 +23,8 @@ class Copy(NamedTuple):
     directory: str
     source: str
     seconds: int
-    compared: bool = False
+    compared: Kind | None = None
     sha256: str | None = None
-    key: str = WEIGHTS_KEY
 
 
 def stage(
@@ -56,6 +55,5 @@ def stage(
         timeout_seconds=copy.seconds,
         compared=copy.compared,
         sha256=copy.sha256,
-        key=copy.key,
     )
     return Staged(name, args, inside)

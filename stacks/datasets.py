@@ -6,6 +6,7 @@ from typing import NamedTuple
 import pulumi
 
 from components._base import physical_name
+from components.storage import sums
 from components.storage.snapshots import OwnFiles, OwnFilesArgs, Snapshot, SnapshotArgs
 from components.storage.staged import DATASETS
 from components.training.job import RunData
@@ -28,9 +29,8 @@ def run_data(planned: DatasetPlan, platform: Platform, services: Services, insid
         DATASETS,
         planned.source,
         planned.copy_seconds,
-        compared=planned.sha256 is not None,
+        compared=sums.DATA if planned.sha256 is not None else None,
         sha256=planned.sha256,
-        key="sha256",
     )
     if planned.snapshot is not None and planned.own_gib is not None and platform.snapshots is not None:
         frozen = _Frozen(planned.name, planned.snapshot, planned.own_gib, platform.snapshots)

@@ -45,7 +45,7 @@ def _gate(
         provider=gate.provider,
         devices=gate.devices,
         tests=[_test(each) for each in gate.tests],
-        pairs=_pairs(gate.pairs),
+        pairs=_pairs(gate.pairs) if gate.pairs else None,
         storage_mib=gate.storage_mib,
         write_gb_per_s=gate.write_gb_per_s,
         read_gb_per_s=gate.read_gb_per_s,

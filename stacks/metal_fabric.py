@@ -17,7 +17,7 @@ from components.metal.devices import (
     rdma_network,
     shared_cards,
 )
-from components.platform.hyper_nodes import LEAF_KEY, RACK_KEY, TIER_KEYS, HyperNodeSpec
+from components.platform.hyper_nodes import LEAF_KEY, RACK_KEY, TIER_KEYS, UNIT_KEY, HyperNodeSpec
 from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
 from components.platform.network_rules import NetworkRules, NetworkRulesArgs
 from components.platform.pods import PodNetwork
@@ -54,9 +54,10 @@ def hyper_nodes(plan: MetalPlan) -> list[HyperNodeSpec]:
 
 
 def place_labels(plan: MetalPlan, host: HostPlan) -> dict[str, str]:
-    """Where a machine stands: its rack, and the switches above it."""
+    """Where a machine stands: its rack and lowest unit, and the switches above it."""
     rack = {RACK_KEY: label_value(host.rack)} if host.rack else {}
-    return rack | dict(zip(TIER_KEYS, plan.above.get(host.name, ()), strict=False))
+    unit = {UNIT_KEY: str(host.unit)} if host.unit else {}
+    return rack | unit | dict(zip(TIER_KEYS, plan.above.get(host.name, ()), strict=False))
 
 
 def _devices(fabric: FabricPlan, pool: MetalPoolPlan) -> PodNetwork:

@@ -10,7 +10,9 @@ import pulumi_kubernetes as k8s
 from components.serving.arguments import Directory
 from components.serving.hub import HubCopy, HubCopyArgs
 from components.serving.tokens import SecretKey
+from components.storage import sums
 from components.storage.staged import MODELS, Staged
+from components.storage.sums import Kind
 from planner.external_secrets import HUB_SECRET
 from planner.serving.startup import ClaimSource, HubSource, ObjectSource, source_of
 from planner.types import Plan
@@ -45,7 +47,7 @@ class Model(NamedTuple):
 
 class _Wanted(NamedTuple):
     """A model or an adapter to bring from `address`: its kind and name for people, the directory for its kind, the
-    budget in seconds, and the digest of its SHA256SUMS if somebody said it.
+    budget in seconds, the digest of its SHA256SUMS if somebody said it, and as what its files are compared.
     """
 
     what: str
@@ -54,6 +56,7 @@ class _Wanted(NamedTuple):
     directory: str
     seconds: int
     sha256: str | None
+    kind: Kind = sums.WEIGHTS
 
 
 @dataclass(frozen=True)
@@ -81,8 +84,10 @@ class Models:
         return {name: self._bring(each, image) for name, each in wanted.items()}
 
     def of_triton(self, server: TritonPlan, image: str) -> Model:
-        """The server's repository."""
-        wanted = _Wanted("models", server.name, server.models, REPOSITORIES, server.copy_seconds, server.weights_sha256)
+        """The server's repository. Without a digest nothing is looked for that is not listed."""
+        seconds, sha256 = server.copy_seconds, server.weights_sha256
+        kind = sums.REPOSITORY if sha256 else sums.WEIGHTS
+        wanted = _Wanted("models", server.name, server.models, REPOSITORIES, seconds, sha256, kind)
         return self._bring(wanted, image)
 
     def _bring(self, wanted: _Wanted, image: str) -> Model:
@@ -92,7 +97,14 @@ class Models:
             return self._held(source)
         if isinstance(source, ObjectSource):
             copy = Copy(
-                wanted.what, wanted.name, WEIGHTS, wanted.directory, source.uri, wanted.seconds, True, wanted.sha256
+                wanted.what,
+                wanted.name,
+                WEIGHTS,
+                wanted.directory,
+                source.uri,
+                wanted.seconds,
+                wanted.kind,
+                wanted.sha256,
             )
             return self._shared(stage(copy, self.platform, self.services, self.inside))
         args = HubCopyArgs(

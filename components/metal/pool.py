@@ -64,12 +64,13 @@ class Pool(Component):
 
 
 def _labelling(labels: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
-    """One call for the nodes of the same labels."""
-    alike: dict[str, list[str]] = {}
+    """One call for the labels that the same nodes have: machines of a rack have it in common, others their unit."""
+    holders: dict[str, list[str]] = {}
     for name, given in sorted(labels.items()):
-        if given:
-            alike.setdefault(" ".join(f"{key}={value}" for key, value in sorted(given.items())), []).append(
-                f"node/{name}"
-            )
-    for words, names in alike.items():
-        yield f"label --overwrite {' '.join(names)} {words}"
+        for key, value in sorted(given.items()):
+            holders.setdefault(f"{key}={value}", []).append(f"node/{name}")
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for word, names in holders.items():
+        alike.setdefault(tuple(names), []).append(word)
+    for nodes, words in alike.items():
+        yield f"label --overwrite {' '.join((*nodes, *words))}"

@@ -53,6 +53,14 @@ class Copier(Protocol):
         """Copies one file to the address `target`; the store checks what arrives."""
         ...
 
+    def stored(self, file: str, target: str) -> str:
+        """Succeeds where the object at the address `target` is the text of `file`, and prints nothing."""
+        ...
+
+    def clear(self, target: str, *, but: str) -> str:
+        """Takes away what lies below `target`, but for the object `but`, if that is there; else nothing."""
+        ...
+
 
 def copying_container(
     copier: Copier,

@@ -17,7 +17,7 @@ TIER_KEYS = tuple(f"network.topology.nvidia.com/{tier}" for tier in ("leaf", "sp
 """Labels of a node by tier: the switches above it (NVIDIA/topograph, pkg/engines/k8s, labels.go)."""
 
 LEAF_KEY = TIER_KEYS[0]
-RACK_KEY = "gpucluster/rack"
+RACK_KEY, UNIT_KEY = "gpucluster/rack", "gpucluster/unit"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,3 +26,11 @@ class AwsCli:
 
     def store_file(self, file: str, target: str) -> str:
         return f"aws s3 cp {file} {target} --checksum-algorithm SHA256 --no-progress"
+
+    def stored(self, file: str, target: str) -> str:
+        """The image has no `cmp`."""
+        return f'[ "$(aws s3 cp {target} - 2> /dev/null)" = "$(cat {file})" ]'
+
+    def clear(self, target: str, *, but: str) -> str:
+        gone = f"aws s3 rm {target} --recursive --exclude {but} --only-show-errors"
+        return f"if aws s3 ls {target}/{but} > /dev/null; then {gone}; fi"

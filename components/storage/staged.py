@@ -11,7 +11,7 @@ from components._base import Component, physical_name
 from components.platform.accounts import service_account
 from components.platform.copying import LOOK, Copier, copying_container
 from components.platform.jobs import one_off_job
-from components.storage.sums import WEIGHTS_KEY, checked
+from components.storage.sums import Kind, checked
 
 MODELS, DATASETS = "models", "datasets"
 """Directories of the shared file system that hold one directory per copy."""
@@ -23,8 +23,8 @@ class StagedArgs:
 
     `source` is an address of the copier's store. `granted` resolves when pods of `service_account` may read there. The
     Job runs where ordinary pods run, which they do after `ready`: the processors of a GPU node belong to whoever reads
-    the copy. What is `compared` is held against the SHA256SUMS beside it, whose own digest is `sha256`, None where
-    nobody has said it; `key` is where a stack file says it.
+    the copy. What is `compared` as files of that kind is held against the SHA256SUMS beside it, whose own digest is
+    `sha256`, None where nobody has said it.
     """
 
     what: str
@@ -38,9 +38,8 @@ class StagedArgs:
     claim: pulumi.Input[str]
     ready: pulumi.Resource
     timeout_seconds: int
-    compared: bool = False
+    compared: Kind | None = None
     sha256: str | None = None
-    key: str = WEIGHTS_KEY
 
 
 class Staged(Component):
@@ -63,9 +62,9 @@ class Staged(Component):
         look = copying_container(args.copier, "look", ["sh", "-c", script], asked=LOOK)
         program, *words = args.copier.fetch(args.source, f"/{self.path}")
         compared: list[str] = []
-        if args.compared:
-            into = f"/{self.path}"
-            compared = [checked([program, *words], into, source=args.source, sha256=args.sha256, key=args.key)]
+        if args.compared is not None:
+            into, kind = f"/{self.path}", args.compared
+            compared = [checked([program, *words], into, source=args.source, sha256=args.sha256, kind=kind)]
             program, words = "sh", ["-c", *compared]
         copy = copying_container(
             args.copier,

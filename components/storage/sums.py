@@ -6,12 +6,11 @@ in directories of any depth, take sort and uniq of coreutils besides.
 """
 
 import shlex
+from dataclasses import dataclass
 
 SUMS = "SHA256SUMS"
-WEIGHTS_KEY = "weightsSha256"
-"""The key by which a stack file says the digest of weights. What has another key is data."""
 
-_WEIGHTS_LISTED = """
+_TO_THE_THIRD_LEVEL = """
   listed="
 $(cat {sums})
 "
@@ -24,7 +23,7 @@ $(cat {sums})
     esac
   done
 """
-_DATA_LISTED = """
+_AT_ANY_DEPTH = """
   below() {{
     for file in "$1"*; do
       if [ -d "$file" ]; then below "$file/"; continue; fi
@@ -50,6 +49,27 @@ _DATA_LISTED = """
     fail {source}"/${{file#/}} is not in {sums}: remove it, or write {sums} anew and correct $field"
   fi
 """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """What is copied: the `key` of the stack file that says the digest of its SHA256SUMS, and how a file is found that
+    does not stand there (`unlisted`, lines of a shell). The lines are part of the script, and another script is another
+    copy: those of one kind stay as they are.
+    """
+
+    key: str
+    unlisted: str
+
+
+WEIGHTS = Kind(key="weightsSha256", unlisted=_TO_THE_THIRD_LEVEL)
+"""A model's files, which servers read: beside each other, or in directories of directories at most. A file that lies
+deeper is compared where it is listed, and not looked for."""
+REPOSITORY = Kind(key=WEIGHTS.key, unlisted=_AT_ANY_DEPTH)
+"""Triton's models, each with directories of its versions, and some with trees in them (model.savedmodel)."""
+DATA = Kind(key="sha256", unlisted=_AT_ANY_DEPTH)
+"""A dataset, which may have millions of files in directories of any depth, with names of any letters."""
+
 _SCRIPT = """
 field={key}
 fail() {{ echo "$1" >&2; exit 1; }}
@@ -73,19 +93,18 @@ echo {source}": every file is what {sums} says"
 """
 
 
-def checked(fetch: list[str], directory: str, *, source: str, sha256: str | None, key: str = WEIGHTS_KEY) -> str:
+def checked(fetch: list[str], directory: str, *, source: str, sha256: str | None, kind: Kind) -> str:
     """A script that copies by the words `fetch` and compares what came into `directory` with its SHA256SUMS.
 
     One file that differs fails it with a sentence that names the file. Without a SHA256SUMS it says so, and goes on;
-    with the file's own digest `sha256`, which the stack file says at `key`, there must be one, it must be that one, and
-    every file must stand in it.
+    with the file's own digest `sha256`, which the stack file says at the kind's key, there must be one, it must be that
+    one, and every file must stand in it.
     """
-    listed = _WEIGHTS_LISTED if key == WEIGHTS_KEY else _DATA_LISTED
-    compare = _SCRIPT.replace("LISTED", listed.strip("\n")).format(
+    compare = _SCRIPT.replace("LISTED", kind.unlisted.strip("\n")).format(
         directory=shlex.quote(directory),
         sums=SUMS,
         expected=shlex.quote(sha256 or ""),
         source=shlex.quote(source),
-        key=key,
+        key=kind.key,
     )
     return f"set -e\n{shlex.join(fetch)}{compare}"

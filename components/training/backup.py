@@ -24,6 +24,11 @@ if [ -z "$newest" ]; then
   exit 0
 fi
 cd "$newest"
+"""
+_CHECKED = """\
+  echo "$newest is in the object store already"
+  exit 0
+fi
 sha256sum --check --quiet SHA256SUMS
 """
 
@@ -32,10 +37,16 @@ def script(copier: Copier) -> str:
     """A copy that holds SHA256SUMS is whole, as the file goes last; a save whose hashes differ is not copied at all.
 
     The newest save is the one of the highest step: nodes' clocks differ, and a mark in an old save makes it young.
+    It is read twice, for its hashes and on its way, and not at all where the store has it: a run that has ended would
+    have its last save read for ever. One that was saved again has other hashes, and its files go first: the AWS CLI
+    brings no file that is as long as the object and older by its node's clock (awscli, customizations/s3/syncstrategy).
     """
+    sums = '"$CHECKPOINT_URI/$newest/SHA256SUMS"'
+    there = copier.stored("SHA256SUMS", sums)
     whole = copier.store(".", '"$CHECKPOINT_URI/$newest"', but="SHA256SUMS")
-    last = copier.store_file("SHA256SUMS", '"$CHECKPOINT_URI/$newest/SHA256SUMS"')
-    return f"{_SCRIPT}{whole}\n{last}\n"
+    last = copier.store_file("SHA256SUMS", sums)
+    old = copier.clear('"$CHECKPOINT_URI/$newest"', but="SHA256SUMS")
+    return f"{_SCRIPT}if {there}; then\n{_CHECKED}{old}\n{whole}\n{last}\n"
 
 
 @dataclass(frozen=True, kw_only=True)

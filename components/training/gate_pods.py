@@ -70,7 +70,8 @@ class GateArgs:
     """A gate of `nodes` pods of `shape` on the pool's nodes, in the `image` of what is to run there.
 
     Each GPU has `links` of NVLink, 0 where nobody counts them, and copies with its `host` and each `peer` of its node
-    at the GB/s of `copies`, where that says any. All ranks must use `provider` by `devices` of a node.
+    at the GB/s of `copies`, where that says any. All ranks must use `provider` by `devices` of a node; without a fabric
+    there are neither these nor `pairs`.
     `storage_mib` go to the claim and back, whose rates for a node are `write_gb_per_s` and `read_gb_per_s`. `files` are
     the script's, by name. It ends after `seconds`. `after` is what shows that GPUs work. A verdict holds for
     `expiry_days`, which a pod of the image `asker` enforces; without it they do not expire. With `benchmark` each node
@@ -86,10 +87,10 @@ class GateArgs:
     shape: PodShape
     env: Mapping[str, str]
     files: Mapping[str, str]
-    provider: str
+    provider: str | None
     devices: int | None
     tests: Sequence[GateTest]
-    pairs: GatePairs
+    pairs: GatePairs | None
     storage_mib: int
     write_gb_per_s: float | None
     read_gb_per_s: float | None
@@ -115,7 +116,7 @@ def demanded(args: GateArgs) -> dict[str, Any]:
         "devices": args.devices,
         "seconds": args.seconds // 2,
         "tests": [asdict(each) for each in args.tests],
-        "pairs": asdict(args.pairs),
+        "pairs": asdict(args.pairs) if args.pairs else None,
         "storage": {
             "directory": FILES,
             "mib": args.storage_mib,

@@ -1,7 +1,8 @@
 """Why pods of runs ended: class, node, rank and next step, from what Kubernetes and the process itself say.
 
-Ranks of a gang end together. What ended within a minute and a half of the first is one failure; of all that were said,
-the words that stand first in the table of signs are its cause.
+Ranks of a gang end together. What ended within a minute and a half of the first is one failure; so is a rank that ended
+later because it had waited for the first, until PyTorch's watchdog gave up. Of all that were said, the words that stand
+first in the table of signs are its cause.
 """
 
 from __future__ import annotations
@@ -14,6 +15,10 @@ from typing import Any
 
 RUN, INDEX, ROLE = "gpucluster/run", "training.kubeflow.org/replica-index", "training.kubeflow.org/replica-type"
 TOGETHER_SECONDS = 90.0
+WATCHDOG_SECONDS = 600.0
+"""Of a collective, as PyTorch has it by itself (ProcessGroupNCCL.hpp, kProcessGroupNCCLDefaultTimeout)."""
+GAVE_UP = "Watchdog caught collective operation timeout"
+"""The sign by which the table knows it."""
 LONGEST_WORDS = 300
 STOPPED = 143
 """Status of a process that ended on SIGTERM, as it was asked to: no failure of its own."""
@@ -83,8 +88,12 @@ class Incident:
         return max(each.at for each in self.ends.values())
 
     def takes(self, end: End) -> bool:
-        """Whether an end belongs to it."""
-        return abs(seconds(end.at) - seconds(self.since)) <= TOGETHER_SECONDS
+        """Whether an end belongs to it. What waited for a rank that is gone ends late, once in each pod."""
+        first = min(self.ends.values(), key=lambda each: each.at)
+        waited = end.row["pattern"] == GAVE_UP != first.row["pattern"]
+        late = waited and end.pod not in {each.pod for each in self.ends.values()}
+        passed = seconds(end.at) - seconds(first.at)
+        return -TOGETHER_SECONDS <= passed <= TOGETHER_SECONDS + (WATCHDOG_SECONDS if late else 0.0)
 
     def record(self) -> dict[str, Any]:
         """What is kept of it."""

@@ -24,20 +24,25 @@ HEADINGS = ("test", "GPUs", "message", "pass from", "fail below", "expected", "u
 
 def gates(plan: Plan) -> Iterator[RenderableType]:
     """Of each pool the tests that something is demanded of, each at its largest message and most nodes."""
-    for pool, tests in plan.gates.items():
+    for pool in dict.fromkeys((*plan.gates, *plan.measured)):
+        tests = plan.gates.get(pool, ())
         judged = {(gate.test, gate.reach): gate for gate in tests if gate.threshold.fail is not None}
         others = len(tests) - len(judged)
         rest = f"{others} further tests, of other messages and fewer nodes: FORMAT=json"
         rest = rest if judged else f"{others} tests, whose results are recorded only: FORMAT=json"
         rows = ((f"{gate.test}, {counted(gate.gpus, 'GPU')}", _demanded(gate)) for gate in judged.values())
-        yield section(f"validation of pool {pool}", facts((*rows, *_pairs(plan, pool))), Text(rest, "dim"))
+        told = [Text(rest, "dim")] if tests else []
+        yield section(f"validation of pool {pool}", facts((*rows, *_gate(plan, pool))), *told)
 
 
-def _pairs(plan: Plan, pool: str) -> Iterator[tuple[str, str]]:
+def _gate(plan: Plan, pool: str) -> Iterator[tuple[str, str]]:
     """How long the gate takes, and the schedule of what measures the nodes' cards two by two."""
     if (measured := plan.measured.get(pool)) is not None:
         pairs, planned = measured.pairs, quantity(round(measured.planned_s / SECONDS_PER_MINUTE, 1))
         yield "gate", f"{planned} minutes on {counted(measured.nodes, 'node')}, of {measured.seconds // 60} at most"
+        if pairs is None:
+            yield "between nodes", "nothing: " + ("the pool has one" if measured.nodes == 1 else "there is no fabric")
+            return
         whom = "each with every other" if pairs.rounds == pairs.all_rounds else f"of {pairs.all_rounds}"
         minutes = quantity(round(pairs.seconds / SECONDS_PER_MINUTE, 1))
         yield f"{pairs.program}, pairs of nodes", f"{counted(pairs.rounds, 'round')}, {whom}, {minutes} minutes"

@@ -10,11 +10,13 @@ _EXPERT_TENSOR = ("expert-tensor-parallel-size", "model.expert_tensor_parallel_s
 
 
 def left_open(run: TrainingRun, planned: RunPlan | None, name: str, word: str) -> bool:
-    """Whether the plan tells nothing of what the word says: that a recipe's own virtual stages do not hold, or how
-    experts are divided whose groups span no tensor ranks.
+    """Whether the plan tells nothing of what the word says, or the same: that a recipe's own virtual stages do not
+    hold, or how experts are divided whose groups span no tensor ranks, which NeMo is told of all experts.
     """
     if name in _EXPERT_TENSOR:
-        return not (planned and planned.training and planned.training.layout.spans_tensor)
+        model = planned.launch.architecture if planned else None
+        spans = bool(planned and planned.training and planned.training.layout.spans_tensor)
+        return not (spans or (run.framework == "nemo" and model is not None and model.experts is not None))
     return word == _NO_PARTS and run.parallelism.virtual_stages == 1
 
 

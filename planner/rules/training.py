@@ -123,3 +123,20 @@ def benchmark_fits(draft: Draft) -> Iterable[Observation]:
                 remedy="remove benchmark, or take GPUs with more memory",
                 subject=name,
             )
+
+
+@warning("D04 P16", formula="`up` asks for nodes of a pool with runs", source="planner/gating.py")
+def pools_are_measured(draft: Draft) -> Iterable[Observation]:
+    """With gates, runs of a pool that cannot be measured start on nodes that nobody measured."""
+    if draft.settings.training.gates is None:
+        return
+    for name in dict.fromkeys(run.pool for run in draft.runs.values()):
+        pool = draft.pools[name]
+        if pool.gpu is not None and not measures(pool):
+            yield Observation(
+                path="training.gates",
+                sentence=f"pool {name} has no gate, and its runs start on nodes that nobody measured: they come after "
+                "`up`",
+                remedy="measure them by hand when they are there, before its runs, and waive pools-are-measured",
+                subject=name,
+            )

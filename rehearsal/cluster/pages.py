@@ -6,13 +6,15 @@ A listener on loopback exists only for a port that somebody has dialled; the clu
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import ssl
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from typing import Protocol
 
 from rehearsal import places
 
@@ -24,6 +26,17 @@ IDLE_SECONDS = 120.0
 PATIENCE = 5.0
 # Source: Prometheus, "Exposition formats", text format 0.0.4.
 METRICS_TEXT = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Parts(Iterator[tuple[float, bytes]], Protocol):
+    """What follows in a stream, each part after so many seconds. ConnectionError cuts the connection. It is closed at
+    its end, and where nobody hears it to its end.
+    """
+
+    def close(self) -> None: ...
+
+
+Rest = Callable[[], Parts]
 
 
 @dataclass(frozen=True)
@@ -39,12 +52,13 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """What is sent back; a text goes out as UTF-8."""
+    """What is sent back; a text goes out as UTF-8. With `rest` it is a stream, of which `content` is the first part."""
 
     content: str | bytes
     status: int = 200
     content_type: str = METRICS_TEXT
     headers: Mapping[str, str] = field(default_factory=dict)
+    rest: Rest | None = None
 
 
 Handler = Callable[[Request], Answer]
@@ -99,8 +113,7 @@ class Server:
         """Answers the requests of one connection until either side ends it."""
         try:
             while (request := await asyncio.wait_for(read(reader), IDLE_SECONDS)) is not None:
-                writer.write(await self.answered(request, handler))
-                await writer.drain()
+                await self.reply(request, handler, writer)
                 if request.headers.get("connection", "").lower() == "close":
                     break
         except (OSError, ValueError, TimeoutError, EOFError, asyncio.LimitOverrunError) as error:
@@ -108,14 +121,30 @@ class Server:
         finally:
             writer.close()
 
-    async def answered(self, request: Request, handler: Handler) -> bytes:
-        """The bytes of a handler's answer; 500 if it raises."""
+    async def reply(self, request: Request, handler: Handler, writer: asyncio.StreamWriter) -> None:
+        """Sends a handler's answer, a stream part by part. Raises OSError where either side ends it before its end."""
+        answer = await self._answered(request, handler)
+        if answer.rest is None or request.method == "HEAD":
+            writer.write(encoded(request, answer))
+            await writer.drain()
+            return
+        with contextlib.closing(answer.rest()) as parts:
+            writer.write(encoded(request, answer))
+            await writer.drain()
+            for seconds, part in parts:
+                await asyncio.sleep(seconds)
+                writer.write(_chunk(part))
+                await writer.drain()
+        writer.write(_chunk(b""))
+        await writer.drain()
+
+    async def _answered(self, request: Request, handler: Handler) -> Answer:
+        """A handler's answer; 500 if it raises."""
         try:
-            answer = await asyncio.get_running_loop().run_in_executor(self._workers, handler, request)
+            return await asyncio.get_running_loop().run_in_executor(self._workers, handler, request)
         except Exception:
             log.exception("%s %s", request.method, request.path)
-            answer = Answer("Internal Server Error\n", 500, "text/plain; charset=utf-8")
-        return encoded(request, answer)
+            return Answer("Internal Server Error\n", 500, "text/plain; charset=utf-8")
 
     def stop(self) -> None:
         """Ends the thread, and open connections with it; what is opened later begins anew."""
@@ -205,10 +234,17 @@ async def _chunks(reader: asyncio.StreamReader) -> bytes:
     return body
 
 
+def _chunk(part: bytes) -> bytes:
+    """A part of a stream; an empty one is its end (RFC 9112, 7.1)."""
+    return f"{len(part):x}\r\n".encode() + part + b"\r\n"
+
+
 def encoded(request: Request, answer: Answer) -> bytes:
     """An answer as it goes over the wire. Pure."""
     content = answer.content.encode() if isinstance(answer.content, str) else answer.content
     phrase = HTTPStatus(answer.status).phrase
-    headers = {"Content-Type": answer.content_type, "Content-Length": str(len(content)), **answer.headers}
+    length = {"Content-Length": str(len(content))} if answer.rest is None else {"Transfer-Encoding": "chunked"}
+    headers = {"Content-Type": answer.content_type, **length, **answer.headers}
+    content = content if answer.rest is None else _chunk(content)
     head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     return f"HTTP/1.1 {answer.status} {phrase}\r\n{head}\r\n".encode() + (b"" if request.method == "HEAD" else content)

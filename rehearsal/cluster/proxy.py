@@ -150,8 +150,7 @@ class Proxy:
         try:
             handler: Handler | None = await asyncio.to_thread(route.handler, *where)
             if handler is not None:
-                writer.write(await self._server.answered(request, handler))
-                await writer.drain()
+                await self._server.reply(request, handler, writer)
                 return request.headers.get("proxy-connection", "").lower() != "close"
             upstream, outgoing = await _dial(route, *where)
         except (NoRouteError, ApiError, Unreachable, OSError, TimeoutError) as error:

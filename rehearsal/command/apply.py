@@ -4,6 +4,7 @@ import time
 
 from rich.markup import escape
 
+from rehearsal.command import ordering
 from rehearsal.command.errors import CommandError
 from rehearsal.command.session import Session, enter
 from rehearsal.engine import events, state
@@ -13,6 +14,7 @@ from rehearsal.engine.recover import Recovery, recover
 from rehearsal.engine.run import Outcome
 from rehearsal.engine.table import recovery_table
 from rehearsal.engine.view import ClusterView
+from rehearsal.engine.watching import Watching
 from rehearsal.particulars import Particulars
 from rehearsal.toolchain import BuildError, needs, screen
 
@@ -20,6 +22,8 @@ WAIT_SECONDS = 180.0
 STILL_SECONDS = 60.0
 """Without any change for so long nothing more will come: a kubelet's patience passes here 20 times as fast."""
 LOOK_SECONDS = 1.0
+QUIET_SECONDS = 240.0
+"""By then an alert has ended that fired only while the stack came to be. Assumed."""
 LOCKED = "the stack is currently locked by"
 """What Pulumi says where another engine was faster (pulumi, pkg/backend/diy, lock.go)."""
 
@@ -125,6 +129,30 @@ def wait_until_running(session: Session) -> tuple[list[ClusterView], list[str]]:
             said = missing
             # At most half of the time goes into looking: the cluster comes to be on the same processors.
             time.sleep(max(LOOK_SECONDS, now - began))
+
+
+def wait_until_quiet(session: Session) -> tuple[list[Watching], list[str]]:
+    """Wait until no alert fires that somebody is to act on; what watches, and a sentence for each that still does.
+
+    Where somebody ordered a failure or a load alerts are what is expected, and nothing is waited for.
+    """
+    deadline = time.monotonic() + QUIET_SECONDS
+    said: list[str] = []
+    guard = session.guard(lambda *_: None)
+    with session.meter.phase("alerts"):
+        while True:
+            watched = session.watched()
+            firing = [f"alert of {each.cluster} fires, {alert}" for each in watched for alert in each.loud]
+            if not firing or ordering.present(session.directory):
+                return watched, []
+            if time.monotonic() > deadline:
+                return watched, firing
+            for sentence in firing:
+                if sentence not in said:
+                    session.console.print(f"  [dim]… {escape(sentence)}[/]", highlight=False)
+            said = firing
+            guard.look()
+            time.sleep(LOOK_SECONDS)
 
 
 def summary(outcome: Outcome) -> str:

@@ -22,6 +22,10 @@ QUIET = "none"
 """The severity of what is for machines: Watchdog, InfoInhibitor (kube-prometheus, alerting rules)."""
 
 
+LOUD = ("critical", "warning")
+"""Severities that somebody is to act on."""
+
+
 @dataclass(frozen=True)
 class Watching:
     """A cluster's Prometheus at `prometheus`, reached by the proxy whose address lies in the file `proxy`; `alerts` are
@@ -39,6 +43,11 @@ class Watching:
         if self.alerts is None:
             return "alerts: unknown, no Alertmanager answers"
         return f"alerts: {len(self.alerts)} firing" if self.alerts else "alerts: none firing"
+
+    @property
+    def loud(self) -> list[str]:
+        """The alerts that somebody is to act on."""
+        return [each for each in self.alerts or () if each.startswith(LOUD)]
 
 
 def watching(cluster: str, look: Look, proxy: Path) -> Iterator[Watching]:

@@ -6,7 +6,7 @@ Probes are judged by time, not by counting ticks: a container fails its start-up
 """
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -236,3 +236,12 @@ class Container:
             "state": self.state(),
         }
         return {**result, "lastState": self.last or {}}
+
+
+def slept(spec: Mapping[str, Any]) -> float:
+    """Seconds that a container's hook sleeps before its process is asked to end; 0 for another hook. Pure.
+
+    Source: Kubernetes, "Container Lifecycle Hooks" (`sleep`); an endpoint of the pod is gone meanwhile.
+    """
+    hook = (spec.get("lifecycle") or {}).get("preStop") or {}
+    return float((hook.get("sleep") or {}).get("seconds") or 0)

@@ -13,11 +13,11 @@ from rehearsal.kubelet.allotted import Holder
 from rehearsal.kubelet.environment import ConfigError, resolve, words
 from rehearsal.kubelet.hosts import Host
 from rehearsal.kubelet.images import ImageError
-from rehearsal.kubelet.lifecycle import Container
+from rehearsal.kubelet.lifecycle import Container, slept
 from rehearsal.kubelet.nodeobject import boot_id
 from rehearsal.kubelet.nodeobject import now as stamp
 from rehearsal.kubelet.orders import Fault
-from rehearsal.kubelet.program import VOLUMES, Exit, HasFiles, Launch, LaunchError, Program
+from rehearsal.kubelet.program import TIME_SCALE, VOLUMES, Exit, HasFiles, Launch, LaunchError, Program
 from rehearsal.kubelet.world import World
 
 Object = Mapping[str, Any]
@@ -41,6 +41,7 @@ class PodRun:
         self._ip: str | None = None
         self._started = (pod.get("status") or {}).get("startTime") or stamp()
         self._mounted = False
+        self._asked = 0.0
         self._files = threading.Lock()
         self._problem: volumes.Problem | None = None
         self.blocked = False
@@ -260,9 +261,17 @@ class PodRun:
         None where all have, or have had as long as the pod's deletion gives them.
         """
         if self._leaving is None:
+            self._asked = now
             self._leaving = now + float(pod["metadata"].get("deletionGracePeriodSeconds") or 0)
-        stay = [program for program in self._programs() if not program.leaves()]
-        return self._leaving if stay and now < self._leaving else None
+        waits = []
+        for container in [*self._mains, *self._inits]:
+            if container.phase == "running" and (program := container.program) is not None:
+                told = self._asked + slept(container.spec) / TIME_SCALE
+                if now < told:
+                    waits.append(min(told, self._leaving))
+                elif not program.leaves():
+                    waits.append(self._leaving)
+        return min(waits) if waits and now < self._leaving else None
 
     def stop(self) -> None:
         """The pod is gone: everything it did ends."""

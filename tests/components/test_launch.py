@@ -253,7 +253,8 @@ def test_how_layers_and_experts_are_dealt_out_is_told_where_it_is_said_c06_c08(
     """The file of a run that stands has none of it: another file would begin the run anew."""
     plain, dealt = launch(recipe(framework)), launch(recipe(framework, **INTERLEAVED))
     assert options(dealt).items() - options(plain).items() >= told.items()
-    assert not set(told) & set(options(plain))
+    said = {"model.virtual_pipeline_model_parallel_size": "null"} if framework == "nemo" else {}
+    assert {name: value for name, value in options(plain).items() if name in told} == said
     without, plan = json.loads(plain.files["plan.json"]), json.loads(dealt.files["plan.json"])
     assert set(plan) - set(without) == {"virtual_stages", "expert_tensor", "ends_as_layers"}
     assert (plan["virtual_stages"], plan["expert_tensor"], plan["ends_as_layers"]) == (5, 1, True)
@@ -353,6 +354,7 @@ def test_nemo_is_told_the_same_in_its_own_words_n18() -> None:
         "model.tensor_model_parallel_size": "2",
         "model.pipeline_model_parallel_size": "4",
         "model.context_parallel_size": "3",
+        "model.virtual_pipeline_model_parallel_size": "null",
         "model.expert_model_parallel_size": "5",
         "model.sequence_parallel": "true",
         "model.seq_length": "4096",
@@ -389,6 +391,15 @@ def test_nemo_is_not_told_what_was_not_planned() -> None:
     absent = {"model.recompute_method", "ddp.use_megatron_fsdp", "train.train_iters", "profiling.use_pytorch_profiler"}
     assert not absent & set(told)
     assert "model.recompute_granularity" not in options(launch(recipe("nemo")))
+
+
+def test_a_recipe_of_nemo_keeps_no_virtual_stages_and_no_division_of_experts_of_its_own_c06_c08() -> None:
+    """What is made for other degrees would train another layout than the one that was planned, or fail at one stage."""
+    size = "model.expert_tensor_parallel_size"
+    assert options(launch(recipe("nemo", model=MIXTURE, tensor=2)))[size] == "2"
+    assert options(launch(recipe("nemo", model=MIXTURE, tensor=2, expert_tensor=1)))[size] == "1"
+    assert size not in options(launch(recipe("nemo", tensor=2)))
+    assert size.partition(".")[2].replace("_", "-") not in options(launch(recipe("megatron", model=MIXTURE, tensor=2)))
 
 
 def test_an_unknown_framework_is_refused() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from components.storage.staged import Staged
-from components.storage.sums import SUMS, checked
+from components.storage.sums import DATA, SUMS, WEIGHTS, checked
 from rehearsal.images import s3sync
 from tests.components.samples import CLI, built
 from tests.components.samples.storage import weights_args
@@ -44,7 +44,9 @@ def run(bucket: Path, tmp_path: Path) -> Run:
 
     def copied(sha256: str | None) -> subprocess.CompletedProcess[str]:
         target = tmp_path / "shared"
-        script = checked(["cp", "-r", f"{bucket}/.", str(target)], str(target), source=SOURCE, sha256=sha256)
+        script = checked(
+            ["cp", "-r", f"{bucket}/.", str(target)], str(target), source=SOURCE, sha256=sha256, kind=WEIGHTS
+        )
         return subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=20)
 
     return copied
@@ -116,7 +118,7 @@ def data(tmp_path: Path) -> Path:
 
 def compared(place: Path) -> subprocess.CompletedProcess[str]:
     own = hashlib.sha256((place / SUMS).read_bytes()).hexdigest()
-    script = checked(["true"], str(place), source=SOURCE, sha256=own, key="sha256")
+    script = checked(["true"], str(place), source=SOURCE, sha256=own, kind=DATA)
     return subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=20)
 
 
@@ -144,7 +146,7 @@ def test_data_that_differs_or_lacks_its_sums_fails_i03(data: Path) -> None:
     (data / "2024/en/web/a shard.bin").write_bytes(b"flipped")
     assert compared(data).stderr.startswith(f"{SOURCE}/./2024/en/web/a shard.bin is not what {SUMS} says")
     (data / SUMS).unlink()
-    script = checked(["true"], str(data), source=SOURCE, sha256="ab" * 32, key="sha256")
+    script = checked(["true"], str(data), source=SOURCE, sha256="ab" * 32, kind=DATA)
     done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=20)
     assert done.returncode == 1
     assert done.stderr.endswith("the stack file has its digest: upload it, or correct sha256\n")
@@ -158,15 +160,15 @@ def test_sums_that_cannot_be_read_fail(run: Run, bucket: Path) -> None:
 
 
 def test_a_copy_that_fails_is_not_compared(tmp_path: Path) -> None:
-    script = checked(["false"], str(tmp_path), source=SOURCE, sha256=None)
+    script = checked(["false"], str(tmp_path), source=SOURCE, sha256=None, kind=WEIGHTS)
     done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=20)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
 
 
 def test_the_rehearsal_finds_the_download_in_the_script() -> None:
     words = CLI.fetch("s3://models/llama", "/models/llama-1")
-    for key in ("weightsSha256", "sha256"):
-        script = checked(words, "/models/llama-1", source="s3://models/llama", sha256="ab" * 32, key=key)
+    for kind in (WEIGHTS, DATA):
+        script = checked(words, "/models/llama-1", source="s3://models/llama", sha256="ab" * 32, kind=kind)
         assert s3sync.downloads(["sh", "-c", script]) == [s3sync.Copy("models", "llama/", "/models/llama-1")]
         assert s3sync.listings(["sh", "-c", script]) == []
 
@@ -181,7 +183,7 @@ def test_another_digest_is_another_directory_and_another_job() -> None:
         words = str([*copy["command"], *copy["args"]]).replace("\\n", " ")
         return str(inputs["metadata"]["name"]), re.findall(r" '?(/models/[\w-]+)", words)[0]
 
-    plain, compared, pinned = job(), job(compared=True), job(compared=True, sha256="ab" * 32)
+    plain, compared, pinned = job(), job(compared=WEIGHTS), job(compared=WEIGHTS, sha256="ab" * 32)
     assert len({plain[0], compared[0], pinned[0]}) == 3
     assert plain[1] == compared[1] != pinned[1]
 
@@ -190,8 +192,8 @@ def test_another_digest_is_another_directory_and_another_job() -> None:
     ("sha256", "directory"), [(None, "/models/llama-24a466cb"), ("ab" * 32, "/models/llama-7972009a")]
 )
 def test_the_pod_copies_and_compares_by_one_script(sha256: str | None, directory: str) -> None:
-    graph = built(lambda opts: Staged("sample", replace(weights_args(), compared=True, sha256=sha256), opts))
+    graph = built(lambda opts: Staged("sample", replace(weights_args(), compared=WEIGHTS, sha256=sha256), opts))
     copy = graph.one("sample-copy").inputs["spec"]["template"]["spec"]["containers"][0]
     source = "s3://models/llama"
-    script = checked(CLI.fetch(source, directory), directory, source=source, sha256=sha256)
+    script = checked(CLI.fetch(source, directory), directory, source=source, sha256=sha256, kind=WEIGHTS)
     assert (copy["command"], copy["args"]) == (["sh"], ["-c", script])

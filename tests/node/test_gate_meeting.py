@@ -20,7 +20,7 @@ import rails
 from results import Clock, Copy, Row, nccl_rows
 from verdicts import Verdict, clock, storage
 
-from components.platform.hyper_nodes import RACK_KEY
+from components.platform.hyper_nodes import RACK_KEY, UNIT_KEY
 from rehearsal.testing.answering import Asked, Said, answering
 
 
@@ -190,7 +190,7 @@ def test_a_node_that_is_well_is_measured_with_the_others_and_tells_the_worst(sta
 def test_a_machine_that_is_labelled_with_its_rack_is_named_with_it(
     start: Gate, told: list[Asked], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A unit is there where somebody labels it; without either a node is its name alone."""
+    """The labels are the program's; without them a node is its name alone."""
     assert start("fail") == 0
     assert "place" not in kept(told)
     assert capsys.readouterr().out.endswith("node n-1: fail\n")
@@ -199,7 +199,7 @@ def test_a_machine_that_is_labelled_with_its_rack_is_named_with_it(
     assert start("fail") == 0
     assert kept(told)["place"] == "rack r1"
     told.clear()
-    monkeypatch.setitem(LABELS, "gpucluster/unit", "12")
+    monkeypatch.setitem(LABELS, UNIT_KEY, "12")
     assert start("fail") == 0
     assert kept(told)["place"] == "rack r1, unit 12"
     assert capsys.readouterr().out.endswith("node n-1 (rack r1, unit 12): fail\n")

@@ -111,6 +111,19 @@ def kept(server: Server) -> list[dict[str, Any]]:
     return found
 
 
+def test_ranks_that_waited_for_one_that_was_gone_are_part_of_its_failure(server: Server) -> None:
+    """Ten minutes later, by PyTorch's watchdog; the next time the same pod gives up it is another failure."""
+    watch = watching(server)
+    watch.see("MODIFIED", pod(1, ECC))
+    watch.see("MODIFIED", pod(2, WATCHDOG, "2026-11-23T14:10:20Z"))
+    (found,) = kept(server)
+    assert (found["rank"], found["pods"], found["said"]) == ("worker 1", 2, ECC.splitlines()[-1])
+    watch.see("MODIFIED", pod(2, WATCHDOG, "2026-11-23T14:11:00Z"))
+    assert [each["failure"] for each in kept(server)][1:] == ["run-hangs"]
+    watch.see("MODIFIED", pod(3, WATCHDOG, "2026-11-23T14:21:10Z"))
+    assert len(kept(server)) == 3, "of ranks that all waited none is late"
+
+
 def test_of_ranks_that_end_together_the_one_with_the_cause_is_named(server: Server) -> None:
     watch = watching(server)
     watch.see("MODIFIED", pod(1, WATCHDOG))

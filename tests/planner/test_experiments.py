@@ -64,6 +64,15 @@ def test_a_trial_is_the_run_on_its_own_nodes_with_room_for_the_collector() -> No
     assert found.metrics_port is None
 
 
+def test_a_trial_in_a_pool_of_exclusive_cpus_asks_for_whole_cores_o07() -> None:
+    """The collector's tenth comes from what all share: a rank with a part of a CPU would get none to itself."""
+    alone = {"pools.1.exclusiveCpus": True}
+    found, run = stack(changes=alone).experiments["rates"].trial, planned(changes=alone).runs[RUN]
+    assert run.pod.cpu_millicores % 2000 == 0
+    assert run.pod.cpu_millicores - found.pod.cpu_millicores == 2000
+    assert run.pod.memory_mib - found.pod.memory_mib == COLLECTOR_MIB
+
+
 def test_the_forecast_of_a_trial_is_of_its_own_tokens_and_nodes() -> None:
     found = stack(trialHours=None, tokensBillion=0.05, budgetGpuHours=1000).experiments["rates"]
     assert found.trial.forecast

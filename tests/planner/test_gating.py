@@ -8,7 +8,7 @@ import pytest
 from catalogue.gpus import A100_40, GPUS, L40S
 from components.training.gate_pods import BENCHMARK_STEPS
 from planner.faces.text import plan_text
-from planner.gate_types import LOAD_SECONDS, REPEATS, START_SECONDS, STEPS
+from planner.gate_types import LOAD_SECONDS, REPEATS, START_SECONDS, STEPS, _seconds
 from planner.gating import nvlinks, round_robin
 from tests.planner.faces.test_text import printed
 from tests.planner.stacks import planned, planned_metal
@@ -97,13 +97,42 @@ def test_an_odd_number_of_nodes_needs_a_round_for_each_to_rest(nodes: int, round
     assert round_robin(nodes) == rounds
 
 
-def test_a_pool_without_a_fabric_is_not_measured() -> None:
-    changes = {**ON, "pools.1.instanceType": "g6e.xlarge"}
-    assert planned("dev", changes).measured == {}
+def test_nodes_without_a_fabric_are_measured_each_alone() -> None:
+    """Storage and clocks; a single GPU has nobody to copy to."""
+    plan = planned("dev", {**ON, "pools.1.instanceType": "g6e.xlarge"})
+    gate = plan.measured["training"]
+    assert (gate.nodes, gate.provider, gate.devices, gate.pairs, gate.net_plugin) == (2, None, None, None, None)
+    assert (gate.tests, gate.copies, gate.links) == ((), None, 0)
+    assert gate.planned_s > START_SECONDS + LOAD_SECONDS
+    shown = " ".join(printed(plan_text("dev", plan), 120).split())
+    assert "on 2 nodes, of 20 at most between nodes nothing: there is no fabric" in shown
 
 
-def test_one_node_has_nobody_to_be_measured_with() -> None:
-    assert planned("dev", {**ON, "pools.1.count": 1}).measured == {}
+def test_one_node_is_measured_with_its_own_gpus_d04() -> None:
+    """NVLink, copies and NCCL inside it; its EFA devices are nobody's: a run there needs no plugin in its image."""
+    plan = planned("dev", {**ON, "pools.1.count": 1, "pools.1.instanceType": "p5.48xlarge"})
+    gate = plan.measured["training"]
+    assert (gate.nodes, gate.provider, gate.devices, gate.pairs) == (1, None, None, None)
+    assert (gate.links, {each.nodes for each in gate.tests}, gate.copies is None) == (18, {1}, False)
+    shown = " ".join(printed(plan_text("dev", plan), 120).split())
+    assert "on 1 node, of 20 at most between nodes nothing: the pool has one" in shown
+    many = planned("dev", {**ON, "pools.1.instanceType": "p5.48xlarge"}).measured["training"]
+    assert many.pairs
+    between = REPEATS * sum(_seconds(each) for each in many.tests if each.nodes > 1)
+    alike = replace(gate, write_gb_per_s=many.write_gb_per_s, read_gb_per_s=many.read_gb_per_s)
+    assert many.planned_s - alike.planned_s == pytest.approx(START_SECONDS + many.pairs.seconds + between)
+
+
+def test_nodes_that_come_after_up_have_no_gate_and_a_warning_says_so() -> None:
+    """A capacity block that begins later; without gates nobody expects one."""
+    block = {"id": "cr-0123456789abcdef0", "zone": "use2-az1", "start": "2099-01-04", "end": "2099-01-12"}
+    later = {"pools.1.capacity": "capacity-block", "pools.1.reservation": block}
+    plan = planned("dev", {**ON, **later})
+    assert plan.measured == {}
+    (found,) = [each for each in plan.findings if each.rule == "pools-are-measured"]
+    assert (found.severity, found.subject) == ("warning", "training")
+    for other in (planned("dev", ON), planned("dev", {"training.gates": None, **later})):
+        assert "pools-are-measured" not in [each.rule for each in other.findings]
 
 
 @pytest.mark.parametrize(

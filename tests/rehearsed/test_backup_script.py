@@ -91,6 +91,26 @@ def test_a_damaged_save_is_not_copied(tmp_path: Path, copied: Cloud) -> None:
     assert keys(copied) == []
 
 
+def test_a_save_that_is_there_already_is_not_read_again(tmp_path: Path, copied: Cloud) -> None:
+    """As it is after a run has ended: without its files the hashes could not be made. A save of the same step with
+    other files is another one, also by a node whose clock is behind.
+    """
+    kept = save(tmp_path, "step-1", age=0)
+    assert copy(copied, tmp_path).returncode == 0
+    shard = kept / "shard-1.pt"
+    content = shard.read_bytes()
+    shard.unlink()
+    again = copy(copied, tmp_path)
+    assert (again.returncode, again.stdout) == (0, "step-1 is in the object store already\n"), again.stderr
+    shard.write_bytes(b"stop-1")
+    os.utime(shard, (1_600_000_000,) * 2)
+    sums = kept / "SHA256SUMS"
+    sums.write_text(sums.read_text().replace(*(hashlib.sha256(each).hexdigest() for each in (content, b"stop-1"))))
+    last = copy(copied, tmp_path)
+    assert last.returncode == 0, last.stderr
+    assert copied.client("s3").get_object(Bucket=BUCKET, Key=f"{PREFIX}/step-1/shard-1.pt")["Body"].read() == b"stop-1"
+
+
 def test_before_the_first_save_there_is_nothing_to_do(tmp_path: Path, copied: Cloud) -> None:
     (tmp_path / "notes.txt").touch()
     save(tmp_path, "step-1", age=0, whole=False)

@@ -83,10 +83,10 @@ def measured(tmp_path: Path) -> Measured:
     def measure(*kinds: str, image: str = IMAGE, efa: int = 32, **plan: Any) -> dict[str, Any]:
         node = Node(tmp_path)
         pod = node.pod("gate-0", **{GPU: "8", EFA: str(efa)})
-        wanted = {"provider": "efa", "devices": 32, **plan}
+        wanted = {"provider": "efa", "devices": 32, "tests": TESTS, **plan}
         if wanted["provider"] == "IB":
             wanted["pairs"] = RAILS
-        args = gate_args(shape=replace(gate_args().shape, gpus=8), tests=TESTS, **wanted)
+        args = gate_args(shape=replace(gate_args().shape, gpus=8), **wanted)
         asked = demanded(args)
         pod["spec"]["volumes"] = [{"name": "plan", "configMap": {"name": "plan"}}]
         pod["metadata"]["labels"] = {"batch.kubernetes.io/job-name": "gate"}
@@ -123,6 +123,16 @@ def test_a_node_that_works_passes_every_line(measured: Measured) -> None:
     assert list(found) == ["fabric manager", "storage", "NVLink", "clocks", "network provider", "inside", "between"]
     assert found["NVLink"].why == "8 GPUs have 18 links each"
     assert found["network provider"].why == "all 8 ranks use efa by 32 devices"
+
+
+def test_a_node_that_has_no_other_is_measured_with_its_own_gpus_d04(measured: Measured) -> None:
+    """No line of a network: the image of a run in one node need not have its libraries. A slow GPU fails it as ever."""
+    one = {"provider": None, "devices": None, "pairs": None, "tests": TESTS[:1], "copies": COPIES}
+    found = measured(links=18, image="pytorch/pytorch:2.9", efa=0, **one)
+    assert failed(found) == {}
+    lines = ["fabric manager", "storage", "NVLink", "clocks", "copies with host", "copies with peers", "inside"]
+    assert list(found) == lines
+    assert list(failed(measured("gpu-slow", links=18, **one))) == ["clocks"]
 
 
 def test_a_node_that_trains_as_planned_passes_and_a_slow_one_is_warned_of_o08(measured: Measured) -> None:

@@ -1,5 +1,6 @@
 """What a training process finds in its image and on its node: the script, NCCL's plugin, EFA devices (LF03, LF04)."""
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,8 +16,8 @@ from rehearsal.kubelet.allotted import Allotted
 from rehearsal.kubelet.attaching import Attachments
 from rehearsal.kubelet.contents import Contents
 from rehearsal.kubelet.orders import Orders
-from rehearsal.kubelet.program import Launch, Mount
-from rehearsed import PROGRAM, registry, trainer
+from rehearsal.kubelet.program import TIME_SCALE, Launch, Mount
+from rehearsed import PROGRAM, ganged, registry, trainer
 
 OWN = "registry.example.com/ml/llama-trainer:1.0"
 NVIDIA = "nvcr.io/nvidia/pytorch"
@@ -27,6 +28,94 @@ PROVIDER = "NCCL INFO NET/OFI Selected provider is efa, fabric is efa-direct (fo
 
 ITSELF = [{"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": "sg-efa"}]}]
 EFA_GROUP = {"GroupId": "sg-efa", "IpPermissions": ITSELF, "IpPermissionsEgress": ITSELF}
+
+
+ELASTIC = {**GANG, "PET_NNODES": "1:3", "PET_MAX_RESTARTS": "1"}
+
+
+class Gang:
+    """Ranks of a job, one in each pod, whose kubelets look when they are woken."""
+
+    def __init__(self, directory: Path, env: Mapping[str, str] = GANG) -> None:
+        self.contents, self._allotted, self._env, self._directory = (
+            Contents(directory / "v.json"),
+            Allotted(),
+            env,
+            directory,
+        )
+        self.woken: list[str] = []
+
+    def start(self, rank: int, job: str = "sft") -> Any:
+        name = f"{job}-{rank}"
+        world: Any = SimpleNamespace(
+            contents=self.contents,
+            allotted=self._allotted,
+            backends=SimpleNamespace(remove=lambda *_: None, answer=lambda *_: None),
+            hosts=SimpleNamespace(get=lambda _: None),
+            attached=Attachments(),
+        )
+        labels = {"training.kubeflow.org/job-name": job}
+        pod = {"metadata": {"name": name, "namespace": "x", "labels": labels}, "spec": {"volumes": []}}
+        env = {**self._env, "RANK": str(rank), "CHECKPOINT_DIR": "/checkpoints"}
+        every = {"CHECKPOINT_EVERY_SECONDS": "20", "CHECKPOINT_WITHIN_SECONDS": "20"}
+        mount = Mount("/checkpoints", "csi:x:fs-1", name="checkpoints")
+        place = self._directory / name
+        words = ["python", "/opt/x.py"]
+        launch = Launch(
+            world, pod, {"name": "pytorch", "image": OWN}, "n", ["torchrun"], words, {**env, **every}, [mount], place,
+            lambda: self.woken.append(name), time.monotonic(),
+        )  # fmt: skip
+        assert trainer.saves.begin(launch) is None
+        return trainer.Trainer(launch)
+
+    def log(self, rank: int) -> list[str]:
+        return (self._directory / f"sft-{rank}" / "log").read_text().splitlines()
+
+
+LATER = ganged.WATCHDOG_SECONDS / TIME_SCALE + 1
+
+
+def test_ranks_wait_for_one_that_is_gone_until_the_watchdog_ends_them_too(tmp_path: Path) -> None:
+    """KJ08: each failure restarts every pod. What begins anew meanwhile waits for the others, and is not ended."""
+    gang = Gang(tmp_path)
+    first, second, other = gang.start(0), gang.start(1), gang.start(0, "other")
+    now = time.monotonic()
+    assert [each.exited(now) for each in (first, second)] == [None, None]
+    second.stop()
+    assert gang.woken == ["sft-0"]
+    again, saved = gang.start(1), gang.contents.under("csi:x:fs-1", "")
+    assert first.exited(now + LATER - 2) is None
+    assert gang.contents.under("csi:x:fs-1", "") == saved, "no step passes, so nothing is saved"
+    assert first.next_change(now) == pytest.approx(now + LATER - 1, abs=1)
+    end = first.exited(now + LATER)
+    assert (end.code, end.message) == (1, ganged.WATCHDOG.format(rank=0))
+    first.stop()
+    assert [each.exited(now + 3 * LATER) for each in (again, other)] == [None, None], "it is nobody's loss once more"
+
+
+def test_torchrun_starts_the_ranks_of_an_elastic_run_anew_as_often_as_it_may(tmp_path: Path) -> None:
+    gang = Gang(tmp_path, ELASTIC)
+    first, second, third = (gang.start(each) for each in range(3))
+    now = time.monotonic()
+    third.stop()
+    assert first.exited(now + LATER) is None
+    assert second.exited(now + LATER) is None
+    assert gang.log(0)[-3:] == [
+        ganged.WATCHDOG.format(rank=0),
+        "[default] Worker group FAILED. 1/1 attempts left; will restart worker group",
+        "resumed from /checkpoints/step-0: step 0",
+    ]
+    second.stop()
+    assert first.exited(now + 2 * LATER).code == 1, "no attempt is left"
+
+
+def test_the_end_of_the_rehearsal_is_no_loss(tmp_path: Path) -> None:
+    gang = Gang(tmp_path)
+    first, second = gang.start(0), gang.start(1)
+    second.close()
+    assert (gang.woken, first.exited(time.monotonic() + 9 * LATER)) == ([], None)
+    assert ganged.restarts(["torchrun", "--max-restarts=2", "x.py"], {}) == 2
+    assert ganged.restarts(["torchrun", "x.py"], {}) == 0
 
 
 class Rank:

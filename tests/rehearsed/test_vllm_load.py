@@ -12,6 +12,7 @@ from rehearsal.kubelet.program import Exit, Launch
 from rehearsal.tests.inside.simulated import GPU, Node, one, samples
 from rehearsal.tests.vendors import listed_metrics
 from rehearsed import vllm
+from rehearsed.streams import Streams
 from rehearsed.vllm_load import Replica, Server, asked
 
 START = 1_000_000.0
@@ -115,7 +116,7 @@ def test_a_server_that_still_loads_answers_nothing_and_counts_nothing(node: Node
 
 def test_the_server_answers_on_its_port_once_loaded(node: Node, clock: Clock) -> None:
     pages = texts({"/health": str})
-    server = Server(launch(node), {8000: pages}, START + 10, replica(node))
+    server = Server(launch(node), {8000: pages}, START + 10, replica(node), Streams(0, print))
     health = {"httpGet": {"path": "/health"}}
     assert "refused" in (server.refuses(health, 8000, START + 9) or "")
     assert server.refuses(health, 8000, START + 10) is None
@@ -134,7 +135,7 @@ def test_a_gpu_that_fails_ends_the_server_and_lets_no_other_begin(node: Node, cl
     node.world.allotted.offer(node.host.node, GPU, ())
     pod = node.pod("chat-9", **{GPU: "1"})
     node.world.allotted.take(node.host.node, pod)
-    server = Server(launch(node), {8000: texts({})}, START, replica(node))
+    server = Server(launch(node), {8000: texts({})}, START, replica(node), Streams(0, print))
     assert server.struck("nccl-timeout") is None
     assert "unknown error" in (server.struck("gpu-unavailable") or Exit(0)).message
     node.fail("gpu-unavailable", START)

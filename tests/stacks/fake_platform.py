@@ -80,6 +80,12 @@ class CaskClient:
     def store_file(self, file: str, target: str) -> str:
         return f"cask push {file} {target}"
 
+    def stored(self, file: str, target: str) -> str:
+        return f"cask same {file} {target}"
+
+    def clear(self, target: str, *, but: str) -> str:
+        return f"cask drop {target} --but {but}"
+
 
 @dataclass(frozen=True)
 class Casks:

@@ -56,9 +56,12 @@ def test_nodes_are_labelled_also_those_that_joined_before() -> None:
     words = graph().one("pool-training-nodes").inputs["create"].split(" && ")
     assert "wait --for=condition=Ready" in words[0]
     begin = "sudo -n kubectl --kubeconfig /etc/kubernetes/admin.conf label --overwrite"
-    fabric = "network.topology.nvidia.com/leaf=leaf-r0-01 network.topology.nvidia.com/spine=spine-01"
-    assert words[1] == f"{begin} node/dgx-01 node/dgx-02 gpucluster/rack=r1 {fabric}"
-    assert len(words) == 1 + 4, "a call for each rack"
+    assert words[1] == f"{begin} node/dgx-01 node/dgx-02 gpucluster/rack=r1"
+    odd = " ".join(f"node/dgx-0{each}" for each in (1, 3, 5, 7))
+    assert f"{begin} {odd} gpucluster/unit=2" in words
+    first = " ".join(f"node/dgx-0{each}" for each in (1, 2, 3, 4))
+    assert f"{begin} {first} network.topology.nvidia.com/leaf=leaf-r0-01" in words
+    assert len(words) == 1 + 4 + 2 + 2 + 1, "a call for each rack, unit, leaf and spine"
 
 
 def test_pods_of_a_run_prefer_the_leaf_of_the_others() -> None:

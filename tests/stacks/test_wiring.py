@@ -13,7 +13,7 @@ import yaml
 
 from catalogue import versions
 from catalogue.images import pinned
-from components.storage.sums import checked
+from components.storage.sums import WEIGHTS, checked
 from monitoring.dashboards.address import address
 from planner.faces.outputs import aws_numbers
 from planner.plan import plan
@@ -158,7 +158,7 @@ def test_weights_are_compared_with_the_digest_of_the_stack_file(
     dash, script = container(copy)["args"]
     (place,) = set(re.findall(directory, script))
     words = ["aws", "s3", "sync", source, place, "--no-progress"]
-    assert (dash, script) == ("-c", checked(words, place, source=source, sha256=sha256))
+    assert (dash, script) == ("-c", checked(words, place, source=source, sha256=sha256, kind=WEIGHTS))
 
 
 @pytest.mark.parametrize("pool", ["base", "big", "spare", "chats"])

@@ -5,7 +5,7 @@ from copy import deepcopy
 from typing import Any
 
 from components.storage.staged import look_script
-from components.storage.sums import checked
+from components.storage.sums import DATA, WEIGHTS, checked
 from components.training.backup import script
 from components.training.job import FILES_KEY
 from policy.pods import pods
@@ -155,7 +155,9 @@ def test_weights_come_by_the_platforms_copier_q05(stack: str) -> None:
         assert look["command"] == ["sh", "-c", look_script(found.copier, service.weights)]
         shell, (dash, script) = fetch["command"], fetch["args"]
         (path,) = set(re.findall(r"/models/[\w.-]+-[0-9a-f]{8}", script))
-        script_of = checked(found.copier.fetch(service.weights, path), path, source=service.weights, sha256=None)
+        script_of = checked(
+            found.copier.fetch(service.weights, path), path, source=service.weights, sha256=None, kind=WEIGHTS
+        )
         assert (shell, dash, script) == (["sh"], "-c", script_of)
         assert found.copier.env.items() <= env({"env": fetch.get("env", [])}).items()
         assert copy.timeouts["create"] == f"{service.copy_seconds}s"
@@ -282,7 +284,7 @@ def test_a_dataset_with_a_digest_is_compared_before_its_runs_which_have_it_as_a_
     dataset["sha256"] = digest
     compared, after, told = made(run_program(config, stack="dev"))
     fetch = [each.replace(before, after) for each in plain]
-    assert compared == ["sh", "-c", checked(fetch, f"/{after}", source=dataset["source"], sha256=digest, key="sha256")]
+    assert compared == ["sh", "-c", checked(fetch, f"/{after}", source=dataset["source"], sha256=digest, kind=DATA)]
     assert before != after, "what another digest let in stays where it was"
     assert told["labels"]["gpucluster/dataset-sha256"] == digest[:32]
     assert told["annotations"]["gpucluster/dataset-sha256"] == digest

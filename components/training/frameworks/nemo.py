@@ -2,7 +2,8 @@
 
 Source: NVIDIA-NeMo/Megatron-Bridge, training/config.py (sections model, train, dataset, checkpoint, ddp, profiling)
 and models/gpt_provider.py (what section model takes, Megatron Core's TransformerConfig among it).
-The recipe itself knows the model's architecture.
+The recipe itself knows the model's architecture. It may have virtual stages and an expert tensor size of its own, made
+for other degrees, so that both are always said: null is no virtual stages (training/utils/omegaconf_utils.py).
 """
 
 from collections.abc import Iterator
@@ -26,14 +27,14 @@ def _overrides(recipe: Recipe) -> Iterator[tuple[str, object]]:
     yield "model.tensor_model_parallel_size", recipe.tensor
     yield "model.pipeline_model_parallel_size", recipe.pipeline
     yield "model.context_parallel_size", recipe.context
-    if recipe.virtual_stages > 1:
-        yield "model.virtual_pipeline_model_parallel_size", recipe.virtual_stages
+    virtual = recipe.virtual_stages if recipe.virtual_stages > 1 else "null"
+    yield "model.virtual_pipeline_model_parallel_size", virtual
     if recipe.ends_as_layers:
         yield "model.account_for_embedding_in_pipeline_split", True
         yield "model.account_for_loss_in_pipeline_split", True
     yield "model.expert_model_parallel_size", recipe.expert
-    if recipe.expert_tensor is not None:
-        yield "model.expert_tensor_parallel_size", recipe.expert_tensor
+    if recipe.model.experts is not None or recipe.expert_tensor is not None:
+        yield "model.expert_tensor_parallel_size", recipe.expert_tensor or recipe.tensor
     yield "model.sequence_parallel", recipe.tensor > 1
     yield "model.seq_length", recipe.sequence
     yield "dataset.seq_length", recipe.sequence

@@ -72,6 +72,41 @@ def test_a_service_that_nobody_answers_fails_up(
     assert last.startswith("next: `type status`, `type kubectl`, `type preview`, `type down`; `type up verbose` lists ")
 
 
+SLOW = "warning GpuSlow: GPU 0 of node-1 is slow"
+
+
+@pytest.mark.parametrize(
+    ("looks", "ordered", "status"),
+    [
+        ([[SLOW], [SLOW], []], False, 0),
+        ([[SLOW]], False, 1),
+        ([[SLOW]], True, 0),
+        ([["info CPUThrottlingHigh: 25 %"]], False, 0),
+        ([None], False, 0),
+    ],
+)
+def test_alerts_that_still_fire_fail_up_unless_somebody_ordered_it(
+    looks: list[list[str] | None], ordered: bool, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a clock that goes ten seconds with each look; what fires while a stack comes to be is waited for."""
+    clock, said = itertools.count(0.0, 10.0), io.StringIO()
+    told = itertools.chain(looks, itertools.repeat(looks[-1]))
+    monkeypatch.setattr(apply.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(apply.time, "sleep", lambda _: None)
+    monkeypatch.setattr(apply.ordering, "present", lambda _: ["node-1: a GPU is slow"] if ordered else [])
+    session = SimpleNamespace(
+        console=Console(file=said, width=200),
+        meter=Meter(),
+        directory=None,
+        watched=lambda: [Watching("c", "http://p:9090", Path("/s/proxy.url"), next(told))],
+        guard=lambda _: SimpleNamespace(look=lambda: None),
+    )
+    watching, firing = apply.wait_until_quiet(session)  # type: ignore[arg-type]
+    assert firing == ([f"alert of c fires, {SLOW}"] if status else [])
+    assert watching[0].state == ("alerts: none firing" if looks[-1] == [] else watching[0].state)
+    assert said.getvalue().count(SLOW) == (0 if ordered or SLOW not in (looks[0] or ()) else 1), "each is said once"
+
+
 @pytest.mark.parametrize(("missed", "status"), [((), 0), (("job web/copy has failed: [BackoffLimitExceeded]",), 1)])
 def test_status_ends_with_1_if_something_declared_is_missed(
     missed: tuple[str, ...],

@@ -15,7 +15,7 @@ from rehearsal.kubelet.allotted import Holder
 from rehearsal.kubelet.faults import KINDS
 from rehearsal.kubelet.orders import Fault
 from rehearsal.kubelet.podrun import PodRun
-from rehearsal.kubelet.program import Exit, Program
+from rehearsal.kubelet.program import TIME_SCALE, Exit, Program
 from rehearsal.tests.inside.simulated import GPU, Node
 
 HOLDER = Holder("ns", "p", "main")
@@ -197,12 +197,13 @@ def test_each_failure_reaches_the_pods_of_its_node_once(tmp_path: Path) -> None:
 class Cluster(Node):
     """A node whose kubelet runs a pod of the host's network with one container, which holds a GPU."""
 
-    def __init__(self, directory: Path, start: Any) -> None:
+    def __init__(self, directory: Path, start: Any, **spec: Any) -> None:
         super().__init__(directory, "p5.4xlarge")
         self.world.images, self.world.directory = SimpleNamespace(start=start), directory
         self.world.allotted.offer(self.host.node, GPU, ())
         self.made = self.pod("rank-0", **{GPU: "1"})
         self.made["spec"]["hostNetwork"] = True
+        self.made["spec"]["containers"][0] |= spec
         self.made["status"] = {}
         self.world.allotted.take(self.host.node, self.made)
         self.run = PodRun(self.world, self.made, self.host, Addresses(), lambda: None)
@@ -245,6 +246,26 @@ def test_a_pod_that_is_to_go_gives_its_processes_the_time_that_its_deletion_give
     assert there.run.leave(leaving, 1030.0) is None
     slow.ended = True
     assert there.run.leave(leaving, 1001.0) is None
+
+
+def test_a_process_is_asked_to_end_when_its_hook_has_slept(tmp_path: Path) -> None:
+    """J11: its endpoints are gone by then. The kubelet's time is faster."""
+
+    class Deaf(Program):
+        asked = 0
+
+        def leaves(self) -> bool:
+            self.asked += 1
+            return True
+
+    deaf = Deaf()
+    there = Cluster(tmp_path, lambda _: deaf, lifecycle={"preStop": {"sleep": {"seconds": 20}}})
+    there.status()
+    leaving = {"metadata": {**there.made["metadata"], "deletionGracePeriodSeconds": 30}}
+    assert there.run.leave(leaving, 1000.0) == 1000.0 + 20 / TIME_SCALE
+    assert deaf.asked == 0
+    assert there.run.leave(leaving, 1000.0 + 20 / TIME_SCALE) is None
+    assert deaf.asked == 1
 
 
 def test_a_gpu_that_fails_strikes_who_holds_it_only(tmp_path: Path) -> None:

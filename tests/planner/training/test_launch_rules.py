@@ -196,8 +196,8 @@ def test_an_argument_that_would_win_over_the_plan_is_refused(framework: str, wor
 def test_how_layers_are_dealt_out_is_said_once(
     framework: str, word: str, parallelism: dict[str, int], refused: bool
 ) -> None:
-    """A recipe of NeMo may interleave by itself, which its script can end; experts are divided as it says unless their
-    groups span tensor ranks, of which the plan tells (8 experts over 8 tensor ranks of one).
+    """A recipe of NeMo may interleave by itself, which its script could end before the plan did; experts are divided as
+    a script says unless their groups span tensor ranks, of which the plan tells (8 experts over 8 tensor ranks of one).
     """
     changes = {"framework": framework, "sharding": "zero1", "model": "mixtral-8x7b", "accumulation": 8}
     findings = found("launch-says-twice", **changes, script=["/t.py", word], parallelism=parallelism)
