@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from settings.external_secrets import ExternalSecret
+from settings.external_secrets import ExternalSecret, Rotation
 from settings.model import AwsSettings
 from settings.serving import Service, Triton
 
@@ -20,6 +20,15 @@ class ExternalSecretsPlan:
 
     refresh_seconds: int
     secrets: Mapping[str, ExternalSecret]
+
+
+def rotations(secrets: Mapping[str, ExternalSecret]) -> dict[str, tuple[str, Rotation]]:
+    """What rotates, once each: ARN and schedule by the first key of the stack file that says so."""
+    found: dict[str, tuple[str, Rotation]] = {}
+    for key, each in secrets.items():
+        if each.rotation and each.id not in {arn for arn, _ in found.values()}:
+            found[key] = each.id, each.rotation
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 from settings.alerts import Alerts, OwnThreshold
 from settings.aws import SpendingAlerts
 from settings.aws_storage import SourceBucket
-from settings.external_secrets import ExternalSecret
+from settings.external_secrets import ExternalSecret, Rotation
 from settings.monitoring import Receiver
 from settings.pipelines import Pipelines, Upload
 from settings.site import Controllers, Loki, Sensors, SiteStore
@@ -16,6 +16,7 @@ __all__ = [
     "OwnThreshold",
     "Pipelines",
     "Receiver",
+    "Rotation",
     "Sensors",
     "SiteStore",
     "SourceBucket",

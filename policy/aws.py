@@ -33,6 +33,7 @@ UNTAGGED_TYPES = frozenset(
         "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration",
         "aws:s3/bucketVersioning:BucketVersioning",
         "aws:scheduler/schedule:Schedule",
+        "aws:secretsmanager/secretRotation:SecretRotation",
         "aws:sns/topicPolicy:TopicPolicy",
         "aws:sqs/queuePolicy:QueuePolicy",
         "aws:cloudwatch/eventTarget:EventTarget",

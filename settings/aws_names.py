@@ -66,6 +66,13 @@ KeyArn = Annotated[
         "the ARN of a KMS key such as arn:aws:kms:us-east-2:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab",
     ),
 ]
+FunctionArn = Annotated[
+    str,
+    Matching(
+        r"arn:aws[a-z-]*:lambda:[a-z0-9-]+:\d{12}:function:[A-Za-z0-9_-]{1,64}(:[A-Za-z0-9_$-]{1,128})?",
+        "the ARN of a Lambda function such as arn:aws:lambda:us-east-2:123456789012:function:rotate-keys",
+    ),
+]
 AccountId = Annotated[str, Matching(r"\d{12}", "a 12-digit account id")]
 Region = Annotated[str, AfterValidator(_region), Field(json_schema_extra={"enum": list(REGIONS)})]
 ZoneId = Annotated[

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from settings.aws_names import KeyArn
+from settings.aws_names import FunctionArn, KeyArn
 from settings.secrets import SecretKey
 from settings.sections import Section
 from settings.types import Matching
@@ -27,6 +27,16 @@ Property = Annotated[
 ]
 
 
+class Rotation(Section):
+    """When Secrets Manager calls the function that makes the secret's next value."""
+
+    function: Annotated[
+        FunctionArn,
+        Field(description="your Lambda function, whose policy lets secretsmanager.amazonaws.com call it"),
+    ]
+    days: Annotated[int, Field(ge=1, le=1000, description="days between two rotations")]
+
+
 class ExternalSecret(Section):
     """A secret of Secrets Manager, or one value of a JSON object that it holds."""
 
@@ -38,6 +48,10 @@ class ExternalSecret(Section):
     key_arn: Annotated[
         KeyArn | None,
         Field(description="your KMS key that encrypts it; None = the account's aws/secretsmanager key"),
+    ] = None
+    rotation: Annotated[
+        Rotation | None,
+        Field(description="its schedule, which the stack sets and ends; None = whatever the secret has"),
     ] = None
 
 

@@ -34,7 +34,7 @@ from stacks.aws_reach import connections, entry
 from stacks.aws_registry import registry
 from stacks.aws_spending import spending
 from stacks.aws_storage import InstanceStore, LustreSource, S3Store, StoragePlace, bucket, lustre, purpose_buckets
-from stacks.aws_vault import SecretsManager
+from stacks.aws_vault import SecretsManager, rotate
 from stacks.aws_watching import watching
 from stacks.aws_zones import HostedZones
 from stacks.platform import DeviceChart, Devices, KubeCluster, Platform
@@ -102,6 +102,8 @@ def deploy_aws(plan: AwsPlan) -> Platform:
     objects = bucket(plan, base.keys, base.account.id, storage)
     beside = purpose_buckets(plan, base.keys, base.account.id, storage)
     images = registry(plan, base.keys, storage)
+    if plan.external_secrets:
+        rotate(plan.external_secrets.secrets, pulumi.ResourceOptions(parent=kube))
     numbers = aws_numbers(plan)
     return Platform(
         cluster=KubeCluster(

@@ -1,5 +1,6 @@
 """Secrets Manager, which a controller in the cluster reads: named secrets, and no others."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -7,6 +8,8 @@ from typing import Any
 import pulumi
 
 from components.aws.pod_identity import PodIdentity, PodIdentityArgs, statement_document
+from components.aws.secret_rotation import SecretRotation, SecretRotationArgs
+from planner.external_secrets import rotations
 from planner.said import ExternalSecret
 
 
@@ -83,3 +86,11 @@ class SecretsManager:
             cluster_name=self.cluster_name, namespace=namespace, service_account=account, document=document
         )
         return PodIdentity(name, args, opts).service_account
+
+
+def rotate(secrets: Mapping[str, ExternalSecret], opts: pulumi.ResourceOptions) -> None:
+    """Register the schedules of secrets, given by their keys of the stack file."""
+    for key, (arn, schedule) in rotations(secrets).items():
+        name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", key).lower()
+        args = SecretRotationArgs(secret_arn=arn, function_arn=schedule.function, days=schedule.days)
+        SecretRotation(f"rotation-{name}", args, opts)

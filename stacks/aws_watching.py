@@ -100,5 +100,9 @@ def watching(plan: AwsPlan, base: Ground, name: pulumi.Output[str], lustre: Lust
         if watches_files(plan.monitoring)
         else None,
         blocks=blocks(plan),
-        counters=efa_counters(plan.supply.image(versions.WAIT_IMAGE)) if base.efa_group_id is not None else None,
+        counters=efa_counters(
+            plan.supply.image(versions.WAIT_IMAGE), lustre=any(pool.lustre_efa for pool in plan.pools.values())
+        )
+        if base.efa_group_id is not None
+        else None,
     )

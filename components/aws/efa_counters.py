@@ -5,6 +5,7 @@ for names that EFA does not have (pull request 3670, open). Metrics are called a
 (awslabs/awsome-distributed-ai, 4.validation_and_observability/3.efa-node-exporter).
 """
 
+from components.aws.node_scripts import LNET_FILES
 from components.monitoring.counters import NodeCounters
 
 SCRIPT = """for device in /sys/class/infiniband/*; do
@@ -17,6 +18,9 @@ SCRIPT = """for device in /sys/class/infiniband/*; do
 done"""
 
 
-def efa_counters(image: str) -> NodeCounters:
-    """What reads them, in an image with a shell. Nodes without EFA give an empty file."""
-    return NodeCounters(name="efa", image=image, script=SCRIPT)
+def efa_counters(image: str, *, lustre: bool = False) -> NodeCounters:
+    """What reads them, in an image with a shell. Nodes without EFA give an empty file. With `lustre` what LNet carries
+    by EFA and by TCP goes with them, which `node/lustre/counters.sh` leaves on the node: the kernel's client asks for
+    rights that this container does not have.
+    """
+    return NodeCounters(name="efa", image=image, script=SCRIPT, host_files=LNET_FILES if lustre else None)

@@ -10,9 +10,13 @@ from functools import cache
 from pathlib import Path
 
 LUSTRE_EFA = "gpucluster-lustre-efa"
+LNET = "gpucluster-lnet"
+LNET_FILES = "/run/gpucluster"
+"""Where a node of an EFA-enabled file system leaves LNet's counters, in Prometheus' text format."""
 REGISTRY_LOGIN = "gpucluster-registry-login"
 _NODE = Path(__file__).parents[2] / "node"
 _SCRIPT = _NODE / "lustre" / "efa.sh"
+_COUNTERS = _NODE / "lustre" / "counters.sh"
 _RUNSC = _NODE / "sandbox" / "runsc.sh"
 _LOGIN = _NODE / "registry" / "login.sh"
 
@@ -42,35 +46,42 @@ def sandbox_script(sandbox: SandboxSource) -> str:
 
 
 def lustre_script(interfaces: int) -> str:
-    """A script that leaves another one, and a unit that runs it now and at each boot, before the kubelet.
-
-    A node on which it fails mounts over TCP; the unit's state and journal say why.
+    """A script that leaves two others. One sets the client up, by a unit that runs now and at each boot, before the
+    kubelet; a node on which it fails mounts over TCP, and the unit's state and journal say why. The other tells twice a
+    minute what LNet carries, in a file below LNET_FILES, which is whole or not there; its unit never fails.
     """
-    path = f"/usr/local/sbin/{LUSTRE_EFA}"
+    path, tells, units = f"/usr/local/sbin/{LUSTRE_EFA}", f"/usr/local/sbin/{LNET}", "/etc/systemd/system"
+    file = f"{LNET_FILES}/lnet.prom"
+    write = f"mkdir -p {LNET_FILES}; {tells} {interfaces} > {file}.new && mv {file}.new {file} || rm -f {file}"
+    setup = "Description=Lustre over EFA (gpucluster)"
+    counters = "Description=Counters of LNet (gpucluster)"
     return "\n".join(
         [
             "#!/bin/bash",
             *_file(path, _lines(_SCRIPT), end="SCRIPT"),
-            f"chmod 755 {path}",
+            *_file(tells, _lines(_COUNTERS), end="SCRIPT"),
+            f"chmod 755 {path} {tells}",
             *_file(
-                f"/etc/systemd/system/{LUSTRE_EFA}.service",
+                f"{units}/{LUSTRE_EFA}.service",
                 (
-                    "[Unit]",
-                    "Description=Lustre over EFA (gpucluster)",
-                    "Wants=network-online.target",
-                    "After=network-online.target",
-                    "Before=kubelet.service",
-                    "",
-                    "[Service]",
-                    "Type=oneshot",
-                    "RemainAfterExit=yes",
-                    f"ExecStart={path} {interfaces}",
-                    "",
-                    "[Install]",
-                    "WantedBy=multi-user.target",
+                    *("[Unit]", setup, "Wants=network-online.target", "After=network-online.target"),
+                    *("Before=kubelet.service", "", "[Service]", "Type=oneshot", "RemainAfterExit=yes"),
+                    *(f"ExecStart={path} {interfaces}", "", "[Install]", "WantedBy=multi-user.target"),
+                ),
+            ),
+            *_file(
+                f"{units}/{LNET}.service",
+                ("[Unit]", counters, f"After={LUSTRE_EFA}.service", "", "[Service]", "Type=oneshot", f"ExecStart=/bin/sh -c '{write}'"),
+            ),
+            *_file(
+                f"{units}/{LNET}.timer",
+                (
+                    *("[Unit]", counters, "", "[Timer]", "OnBootSec=30", "OnUnitActiveSec=30", "AccuracySec=1"),
+                    *("", "[Install]", "WantedBy=timers.target"),
                 ),
             ),
             "systemctl daemon-reload",
+            f"systemctl enable --now {LNET}.timer",
             f"systemctl enable --now {LUSTRE_EFA}.service",
         ]
     )

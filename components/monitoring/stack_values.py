@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import pulumi
 
-from components.monitoring.counters import TEXTFILES, VOLUME_VALUES, NodeCounters, sidecar
+from components.monitoring.counters import TEXTFILES, VOLUME_VALUES, NodeCounters, host_files, sidecar
 
 ControlPlanePart = Literal["etcd", "controller-manager", "scheduler", "proxy"]
 
@@ -212,6 +212,8 @@ def _node_exporter(prometheus: Prometheus, requests: Requests, counters: NodeCou
     if counters is not None:
         beside["sidecars"] = [sidecar(counters, prometheus.scrape_s, requests.fabric_counters.amounts)]
         beside["sidecarVolumeMount"] = VOLUME_VALUES
+        if mounts := host_files(counters):
+            beside["sidecarHostVolumeMounts"] = mounts
         arguments.append(f"--collector.textfile.directory={TEXTFILES}")
     return {
         "extraArgs": arguments,

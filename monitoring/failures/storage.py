@@ -94,6 +94,56 @@ STORAGE = Subject(
             guards=("X05",),
         ),
         Failure(
+            id="lustre-over-tcp",
+            alert="LustreOverTcp",
+            title="The Lustre client of a node speaks TCP where it should speak EFA",
+            signal="Messages by LNet's networks, and EFA interfaces of LNet that are not up (`lnetctl net show -v` on"
+            " the node, told by a unit of its user data)",
+            expression='max by (node, pool) (gpucluster:lnet:messages_per_second{net="tcp"} > $messages) unless on (node)'
+            ' (gpucluster:lnet:messages_per_second{net="efa"} >= on (node)'
+            ' gpucluster:lnet:messages_per_second{net="tcp"})'
+            " or max by (node, pool) (gpucluster:lnet:interfaces_missing > 0)",
+            limits={
+                "messages": Threshold(
+                    10,
+                    "messages a second",
+                    "assumed: a client that does nothing asks each target every 25 seconds (Lustre manual, a quarter"
+                    " of obd_timeout), two messages each time; one that reads 10 MB a second sends more",
+                )
+            },
+            span="10m",
+            severity="warning",
+            domains=("system", "hardware"),
+            owner="platform",
+            summary="Lustre on node {{ $labels.node }} has gone over TCP, wholly or in part, for 10 minutes.",
+            meaning="The client fell back without an error. One node reads at most what one TCP interface carries, a"
+            " fraction of what its EFA devices do: data loaders and checkpoints of its run wait, and every other node"
+            " of the run with them.",
+            causes=(
+                "the unit that sets the client up failed, or ended with fewer interfaces than it was asked for",
+                "the file system's security group has no rule to and from itself: EFA passes only where a rule names"
+                " the group",
+                "an EFA device was lost after the node's start",
+            ),
+            actions=(
+                Action(
+                    "See which interfaces of LNet are up, and what they have carried",
+                    f"{ON_HOST} lnetctl net show -v",
+                ),
+                Action(
+                    "Read what the set-up said", f"{ON_HOST} journalctl -u gpucluster-lustre-efa -n 50 --no-pager"
+                ),
+                Action(
+                    "See whether it is one node or all of them: of all, look at the security group, else replace the"
+                    " node when its run has saved",
+                    query='gpucluster:lnet:messages_per_second{net="tcp"}',
+                ),
+            ),
+            over="Every interface is up, and more goes over EFA than over TCP.",
+            link="https://docs.aws.amazon.com/fsx/latest/LustreGuide/efa-file-systems.html",
+            guards=("G05",),
+        ),
+        Failure(
             id="volume-full",
             alert="VolumeFull",
             title="A volume is filling up",

@@ -1,6 +1,6 @@
 """Volumes, the shared file system and Ceph."""
 
-from monitoring.rule import Group, Recording
+from monitoring.rule import Group, Recording, in_pool
 
 
 def _ceph_latency(operation: str, of: str) -> Recording:
@@ -57,6 +57,20 @@ STORAGE = Group(
             "gpucluster:shared_files:fullest_target_ratio",
             "max by (file_system) (shared_files_fullest_target_ratio)",
             ("file_system",),
+        ),
+        # LNet counts messages by network, and bytes in sum only (lnetctl net show -v).
+        Recording(
+            "gpucluster:lnet:messages_per_second",
+            in_pool('sum by (node, net) (rate(node_lnet_messages_total{direction!="dropped"}[5m]))'),
+            ("node", "net", "pool"),
+        ),
+        Recording(
+            "gpucluster:lnet:interfaces_missing",
+            in_pool(
+                "sum by (node) (node_lnet_interfaces_wanted)"
+                ' - sum by (node) (node_lnet_interfaces_up{net="efa"})'
+            ),
+            ("node", "pool"),
         ),
         _ceph_latency("read", "r"),
         _ceph_latency("write", "w"),

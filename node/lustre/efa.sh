@@ -18,6 +18,9 @@ devices() {
     done
 }
 
+# How many interfaces of EFA LNet has, and says are up.
+up() { lnetctl net show --net efa | grep -c '^ *status: up$' || true; }
+
 chosen=$(devices)
 interface=$(ip -o -4 route show default | awk '{ for (i = 1; i < NF; i++) if ($i == "dev") { print $(i + 1); exit } }')
 [ -n "$interface" ] || { echo "no default route found" >&2; exit 1; }
@@ -35,3 +38,11 @@ done
 lnetctl set discovery 1
 lnetctl udsp add --src efa --priority 0
 modprobe lustre
+
+# LNet takes a bad interface without a word, and what it lacks goes over TCP.
+for ((tries = 0; tries < 10; tries++)); do
+    [ "$(up)" -lt "$wanted" ] || exit 0
+    sleep 1
+done
+echo "$(up) of $wanted EFA interfaces are up in LNet, the others are missing or down: see lnetctl net show -v" >&2
+exit 1

@@ -24,6 +24,9 @@ of each disk, class_infiniband with its hw_counters of each port. EFA: linux, dr
 17 counters of a port, 5 of its retransmissions and `lifespan`, all in a text file; and 5 of the infiniband collector,
 which takes a device of EFA for one of its own (as `i40iw0` in the fixtures, and `lifespan` again)."""
 
+_PER_LNET = 9
+"""Of a node whose Lustre client speaks EFA (node/lustre/counters.sh): two networks, and what is wanted of one."""
+
 _KUBELET, _PER_CONTAINER, _PER_POD = 1_100, 34, 20
 """Kubernetes 1.36: about 1,100 of the kubelet's /metrics; cAdvisor's of a container, and of a pod's network and own
 cgroup, less what the chart drops."""
@@ -89,6 +92,7 @@ class Fleet:
     controllers: int = 0
     file_servers: int = 0
     ebs_controllers: int = 0
+    lnet: int = 0
 
 
 def fleet(
@@ -121,6 +125,7 @@ def fleet(
         queues=queues,
         controllers=controllers,
         file_servers=file_servers,
+        lnet=sum(pool.count for pool in known if isinstance(pool, AwsPoolPlan) and pool.lustre_efa),
         ebs_controllers=_EBS_CONTROLLERS if any(isinstance(pool, AwsPoolPlan) for pool in known) else 0,
     )
 
@@ -141,10 +146,11 @@ def _exporters(seen: Fleet, scrape_s: int) -> Iterator[ExporterPlan]:
         return ExporterPlan(name=name, targets=targets, series=series, every_s=every_s)
 
     hosts = seen.nodes * _PER_NODE + seen.processors * _PER_PROCESSOR + seen.disks * _PER_DISK
+    cards = seen.ports * _PER_PORT + seen.efa * _PER_EFA + seen.lnet * _PER_LNET
     state = seen.nodes * _STATE_PER_NODE + seen.pods * _STATE_PER_POD + seen.containers * _STATE_PER_CONTAINER
     rules = seen.containers * _RULES_PER_CONTAINER + seen.nodes * _RULES_PER_NODE + seen.gpus * _RULES_PER_GPU
     yield each("dcgm-exporter", seen.gpu_nodes, seen.gpus * _PER_GPU)
-    yield each("node-exporter", seen.nodes, hosts + seen.ports * _PER_PORT + seen.efa * _PER_EFA)
+    yield each("node-exporter", seen.nodes, hosts + cards)
     yield each("kubelet", seen.nodes, seen.nodes * _KUBELET)
     yield each("cadvisor", seen.nodes, seen.containers * _PER_CONTAINER + seen.pods * _PER_POD)
     yield each("kube-state-metrics", 1, state + _OBJECTS * _STATE_PER_OBJECT)

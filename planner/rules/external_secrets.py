@@ -64,19 +64,21 @@ def external_secret_lasting(draft: AwsDraft) -> Iterator[Observation]:
 @aws_rule(
     "Y07",
     by_name=True,
-    formula="the region of each secret's ARN, and of its key's, is platform.region",
-    source=f"{_CONTROLLER}, providers/v1/aws: a SecretStore asks one region; KMS: a key seals in its own",
+    formula="the region of each secret's ARN, and of its key's and its function's, is platform.region",
+    source=f"{_CONTROLLER}, providers/v1/aws: a SecretStore asks one region; KMS: a key seals in its own; Secrets"
+    " Manager API reference, RotateSecret: it calls functions of its own region",
 )
 def external_secret_elsewhere(draft: AwsDraft) -> Iterator[Observation]:
     """The cluster asks Secrets Manager of its own region, where a secret of another one is not found."""
     region = draft.settings.platform.region
     for key, each in _kept(draft).items():
-        for name, arn in (("id", each.id), ("keyArn", each.key_arn)):
+        function = each.rotation.function if each.rotation else None
+        for name, arn in (("id", each.id), ("keyArn", each.key_arn), ("rotation.function", function)):
             if arn and arn.startswith("arn:") and arn.split(":")[3] != region:
                 yield Observation(
                     path=f"{_path(key)}.{name}",
                     sentence=f"{arn} is in {arn.split(':')[3]}, and the stack asks in {region}",
-                    remedy=f"replicate the secret to {region}, and name the replica and its key there",
+                    remedy=f"replicate the secret to {region}, and name the replica, its key and its function there",
                     subject=key,
                 )
 
@@ -121,4 +123,42 @@ def external_secret_twice(draft: AwsDraft) -> Iterator[Observation]:
                 sentence=f"{each.key} and {other} are read from the same value",
                 remedy="name another secret, or another property of the same one, such as previous",
                 subject=each.key,
+            )
+
+
+@aws_rule(
+    "Y07",
+    by_name=True,
+    formula="a secret with a rotation has its whole ARN as its id, in the stack's account, and one schedule",
+    source=f"{_GUIDE}, Rotation schedules: a secret has one; RotateSecret is asked of the account that owns it;"
+    " terraform-provider-aws, secret_rotation.go: the ARN is what a refresh reads back",
+)
+def external_secret_rotation(draft: AwsDraft) -> Iterator[Observation]:
+    """A name in place of the ARN would be another secret to each refresh, and a second schedule undo the first."""
+    kept, account = _kept(draft), draft.settings.platform.account_id
+    scheduled = {each.id: (key, each.rotation) for key, each in reversed(kept.items()) if each.rotation}
+    for key, each in kept.items():
+        if each.rotation is None:
+            continue
+        first, schedule = scheduled[each.id]
+        if not each.id.startswith("arn:"):
+            yield Observation(
+                path=f"{_path(key)}.id",
+                sentence=f"{each.id} is a name, and a schedule is set by the whole ARN",
+                remedy=f"write what aws secretsmanager describe-secret --secret-id {each.id} --query ARN prints",
+                subject=key,
+            )
+        elif account and each.id.split(":")[4] != account:
+            yield Observation(
+                path=f"{_path(key)}.rotation",
+                sentence=f"the secret belongs to account {each.id.split(':')[4]}, and only its owner sets a schedule",
+                remedy="remove rotation here, and set it in that account",
+                subject=key,
+            )
+        elif schedule != each.rotation:
+            yield Observation(
+                path=f"{_path(key)}.rotation",
+                sentence=f"{key} and {first} are one secret and have different schedules",
+                remedy="give both the same, or remove one of them",
+                subject=key,
             )

@@ -165,7 +165,7 @@ class Control:
         ]
 
     def _add_fault(self, _path: list[str], order: dict[str, Any]) -> dict[str, Any]:
-        """``{"action": regex on operation names, "code", "status", "times", "seconds", "every"}``."""
+        """``{"action": regex on operation names, "code", "status", "message", "times", "seconds", "every"}``."""
         self._faults.append(Fault.parse(order))
         return {}
 

@@ -12,6 +12,7 @@ from xml.sax.saxutils import escape
 
 from rehearsal.cloud.operations import Operation
 
+ORDERED = "Ordered by the rehearsal."
 REQUEST_ID = "00000000-0000-4000-8000-000000000000"
 
 
@@ -28,11 +29,12 @@ class Fault:
     times: int | None
     until: float | None
     every: int = 1
+    message: str = ORDERED
     matched: int = 0
 
     @classmethod
     def parse(cls, order: dict[str, Any]) -> Fault:
-        """Read ``{"action", "code", "status", "times", "seconds", "every"}``; ValueError says what is wrong with it.
+        """Read ``{"action", "code", "status", "message", "times", "seconds", "every"}``; ValueError says what is wrong.
 
         Without ``times`` and ``seconds`` the fault lasts until faults are cleared.
         """
@@ -50,6 +52,7 @@ class Fault:
             times=None if times is None else int(times),
             until=None if seconds is None else time.monotonic() + float(seconds),
             every=int(order.get("every") or 1),
+            message=str(order.get("message") or ORDERED),
         )
 
     @property

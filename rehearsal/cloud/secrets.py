@@ -1,11 +1,13 @@
 """Secrets Manager: secrets that were in the account before the stack, whom no stack makes, and who may read them."""
 
 import re
+import time
 from collections.abc import Mapping
 from typing import Any
 
 from moto.core.exceptions import JsonRESTError
-from moto.secretsmanager.models import secretsmanager_backends
+from moto.secretsmanager.exceptions import SecretNotFoundException
+from moto.secretsmanager.models import SecretsManagerBackend, secretsmanager_backends
 from moto.secretsmanager.responses import SecretsManagerResponse
 
 from rehearsal.cloud.account import ACCOUNT
@@ -30,6 +32,33 @@ def set_secrets(region: str, values: Mapping[str, str]) -> list[str]:
         if found:
             backend.secrets[name].arn = key
     return sorted(each.name for each in backend.secrets.values())
+
+
+@AMENDMENTS.around(SecretsManagerBackend, "rotate_secret")
+def _rotate_secret(
+    original: Any,
+    self: Any,
+    secret_id: str,
+    client_request_token: str | None = None,
+    rotation_lambda_arn: str | None = None,
+    rotation_rules: dict[str, Any] | None = None,
+    rotate_immediately: bool = True,
+) -> str:
+    """Without `RotateImmediately` the schedule is kept and no version is left: what the function's test makes is taken
+    away again (Secrets Manager API reference, RotateSecret). Whose function it is has it in the account; it is not run.
+    """
+    if rotate_immediately:
+        answer: str = original(self, secret_id, client_request_token, rotation_lambda_arn, rotation_rules)
+        return answer
+    if not self._is_valid_identifier(secret_id):
+        raise SecretNotFoundException()
+    secret = self.secrets[secret_id]
+    days = (rotation_rules or {}).get("AutomaticallyAfterDays", secret.auto_rotate_after_days)
+    secret.rotation_requested = secret.rotation_enabled = True
+    secret.rotation_lambda_arn = rotation_lambda_arn or secret.rotation_lambda_arn
+    secret.auto_rotate_after_days, secret.next_rotation_date = days, int(time.time()) + days * 86400
+    told: str = secret.to_short_dict()
+    return told
 
 
 @AMENDMENTS.around(SecretsManagerResponse, "get_secret_value")

@@ -92,8 +92,7 @@ class CloudApp:
             self.requests[operation.label] += 1
             fault = next((fault for fault in self.faults if fault.strikes(operation)), None)
             if fault:
-                ordered = "Ordered by the rehearsal."
-                return _refuse(start_response, operation, fault.status, fault.code, ordered), 0.0
+                return _refuse(start_response, operation, fault.status, fault.code, fault.message), 0.0
             return self._answer(operation, environ, start_response), polls.patience(operation, body)
 
     def _secret(self, key: str, token: str | None) -> str | None:

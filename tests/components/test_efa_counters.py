@@ -4,7 +4,8 @@ import subprocess
 from pathlib import Path
 
 from components.aws.efa_counters import SCRIPT, efa_counters
-from components.monitoring.counters import TEXTFILES, sidecar
+from components.aws.node_scripts import LNET_FILES
+from components.monitoring.counters import HOST_FILES, TEXTFILES, host_files, sidecar
 
 
 def device(root: Path, name: str, driver: str, **counters: int) -> None:
@@ -51,3 +52,19 @@ def test_the_exporter_never_sees_half_a_file() -> None:
     loop = made["command"][2]
     assert f"> {TEXTFILES}/efa.prom.new && mv {TEXTFILES}/efa.prom.new {TEXTFILES}/efa.prom; sleep 45" in loop
     assert subprocess.run(["sh", "-n", "-c", loop], check=False).returncode == 0
+
+
+def test_what_lnet_carries_goes_with_them_where_the_file_system_speaks_efa(tmp_path: Path) -> None:
+    """G05: as the node's own unit has told it, and nothing where it has told nothing yet."""
+    counters = efa_counters("shell:1", lustre=True)
+    (mount,) = host_files(counters)
+    assert (mount["hostPath"], mount["mountPath"], mount["readOnly"]) == (LNET_FILES, HOST_FILES, True)
+    loop = sidecar(counters, 45, {"cpu": "5m", "memory": "16Mi"})["command"][2]
+    once = loop.replace(TEXTFILES, str(tmp_path)).replace(HOST_FILES, str(tmp_path / "host")).replace("sleep 45", "exit")
+    assert subprocess.run(["sh", "-c", once], check=False).returncode == 0
+    assert (tmp_path / "efa.prom").read_text() == ""
+    (tmp_path / "host").mkdir()
+    (tmp_path / "host" / "lnet.prom").write_text("node_lnet_interfaces_up 8\n")
+    assert subprocess.run(["sh", "-c", once], check=False).returncode == 0
+    assert (tmp_path / "efa.prom").read_text() == "node_lnet_interfaces_up 8\n"
+    assert host_files(efa_counters("shell:1")) == []

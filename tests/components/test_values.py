@@ -116,7 +116,10 @@ LOGIN = MirrorLogin(
     region="us-east-2",
 )
 LOGIN_SCRIPT = (Path(__file__).parents[2] / "node" / "registry" / "login.sh").read_text(encoding="utf-8")
-OWN_SCRIPT = (Path(__file__).parents[2] / "node" / "lustre" / "efa.sh").read_text(encoding="utf-8")
+OWN_SCRIPT, COUNTERS_SCRIPT = (
+    (Path(__file__).parents[2] / "node" / "lustre" / name).read_text(encoding="utf-8")
+    for name in ("efa.sh", "counters.sh")
+)
 
 
 def read(text: str) -> list[Any]:
@@ -173,7 +176,9 @@ VALUES: dict[str, Callable[[], Any]] = {
     "keda": lambda: keda_values("models", cpu_millicores=70, memory_mib=190),
     "label-of-any-words": lambda: label_value(f"-S/N {'x' * 60}"),
     "local-volumes": lambda: provisioner_values("/mnt/fast", {"pool": "fast"}),
-    "lustre-over-efa": lambda: lustre_script(8).replace(OWN_SCRIPT, "[its script]\n"),
+    "lustre-over-efa": lambda: lustre_script(8)
+    .replace(OWN_SCRIPT, "[its script]\n")
+    .replace(COUNTERS_SCRIPT, "[what tells]\n"),
     "login-at-the-mirror": lambda: login_script(LOGIN).replace(LOGIN_SCRIPT, "[its script]\n"),
     "metrics-server": lambda: metrics_server_values(140),
     "metrics-server-of-few-nodes": lambda: metrics_server_values(3)["resources"],

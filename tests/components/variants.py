@@ -367,7 +367,7 @@ VARIANTS: Mapping[str, Make] = {
             secrets={each.name: pulumi.Output.secret(f"secret of {each.name}") for each in RECEIVERS[:-1]},
             outside=pulumi.Output.from_input("kept-outside"),
             control_plane=("etcd", "proxy"),
-            counters=NodeCounters(name="rails", image="rails:2", script="rails --print"),
+            counters=NodeCounters(name="rails", image="rails:2", script="rails --print", host_files="/run/rails"),
         ),
     ),
     "queues-without-cap": of(Queues, lambda: QueuesArgs(queues=[QueueSpec(name="nights", weight=9)], scheduler=done())),

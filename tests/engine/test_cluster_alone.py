@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from .cutdown import cut_down
+from .lates import OF_A_CLUSTER
 from .rehearsed import Rehearsed, operations, rehearsed, until
 from .trees import Tree
 
@@ -22,8 +23,6 @@ from stacks.aws_storage import lustre
 """
 FAST = {"deploymentType": "PERSISTENT_2", "capacityGib": 4800, "throughputMbpsPerTib": 1000, "efa": True}
 LOGS = "/aws/eks/gpucluster-dev/cluster"
-LATE = {"action": "DescribeVpcs|DescribeSubnets", "code": "InvalidID.NotFound", "status": 400, "times": 6}
-"""What EC2 answers for a while about what it has just made (EC2 API reference, eventual consistency)."""
 THROTTLED = {"action": "(Create|Put|Allocate|Associate|Attach|Authorize|Tag|Modify).*", "every": 3}
 """Each third call that changes something, for as long as `up` takes (EC2 API reference, request throttling)."""
 
@@ -51,7 +50,7 @@ def group(site: Rehearsed) -> dict[str, object] | None:
 def applied(site: Rehearsed) -> Rehearsed:
     """Where an earlier cluster left its log group; the account throttles, and shows late what it has made."""
     site.aws("logs").create_log_group(logGroupName=LOGS)
-    for order in (LATE, THROTTLED):
+    for order in (*OF_A_CLUSTER, THROTTLED):
         site.control("POST", "faults", order)
     done = operations(site.up())
     (throttled,) = site.control("GET", "faults")

@@ -14,6 +14,7 @@ from rehearsal.engine.events import Diagnostic, Record, Step
 from rehearsal.engine.home import Home
 from rehearsal.engine.workspace import open_workspace
 
+from .lates import OF_A_STACK
 from .rehearsed import Rehearsed, operations, until
 from .trees import ROOT, Tree
 
@@ -53,14 +54,18 @@ def names(inventory: dict[str, list[str]]) -> set[str]:
     return {f"{kind} {id}" for kind, ids in inventory.items() for id in ids}
 
 
-def test_a_whole_up_rides_over_throttling(second: Rehearsed) -> None:
-    """From the first create on, the account throttles; it is the other stack's account, too."""
+def test_a_whole_up_rides_over_throttling_and_over_what_aws_shows_late(second: Rehearsed) -> None:
+    """From the first create on, the account throttles, and does not see yet what it has made; it is the other stack's
+    account, too.
+    """
     begun: list[str] = []
 
     def throttle(seen: Step | Diagnostic | None, _: Record) -> None:
         if isinstance(seen, Step) and seen.type.startswith("aws:") and not begun:
             begun.append(seen.urn.label)
             order = {"action": "Create.*|Allocate.*|Put.*|DescribeVpcs|DescribeSubnets", "code": "RequestLimitExceeded"}
+            for late in OF_A_STACK:
+                second.control("POST", "faults", late)
             second.control("POST", "faults", order | {"status": 503, "times": THROTTLED})
 
     try:

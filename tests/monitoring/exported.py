@@ -100,6 +100,15 @@ EXPORTERS = (
         ),
     ),
     Exporter(
+        "LNet",
+        "node/lustre/counters.sh",
+        "that script; tests/node/test_lnet_counters.py runs it",
+        {
+            **_all(GAUGE, "node_lnet_interfaces_up", "node_lnet_interfaces_wanted"),
+            **_all(COUNTER, "node_lnet_messages_total"),
+        },
+    ),
+    Exporter(
         "kube-state-metrics",
         "2.20.0",
         "kubernetes/kube-state-metrics v2.20.0 docs/metrics/",

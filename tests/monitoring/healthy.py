@@ -111,6 +111,11 @@ def on_node(metric: str, node: str, **more: str) -> str:
     return series(metric, node=node, job="node-exporter", namespace="monitoring", **more)
 
 
+def lnet(metric: str, net: str, **more: str) -> str:
+    """A series of what LNet carries on the node with EFA."""
+    return on_node(f"node_lnet_{metric}", "gpu-c", net=net, **more)
+
+
 def in_cluster(metric: str, **more: str) -> str:
     """A series of kube-state-metrics, whose own labels are kept."""
     return series(metric, job="kube-state-metrics", **more)
@@ -202,6 +207,12 @@ def _fabric() -> Iterator[tuple[str, str]]:
     yield on_node("node_infiniband_state_id", "gpu-c", device="rdmap0s31", port="1"), still(4)
     yield on_node("node_amazonefa_tx_bytes", "gpu-c", device="rdmap0s31", port="1"), rising(1e9)
     yield on_node("node_amazonefa_rx_drops", "gpu-c", device="rdmap0s31", port="1"), still(0)
+    yield lnet("interfaces_wanted", "efa"), still(8)
+    for net, up, by in (("efa", 8, 30_000), ("tcp", 1, 15)):
+        yield lnet("interfaces_up", net), still(up)
+        for direction in ("sent", "received"):
+            yield lnet("messages_total", net, direction=direction), rising(by)
+        yield lnet("messages_total", net, direction="dropped"), still(0)
 
 
 def _workloads() -> Iterator[tuple[str, str]]:

@@ -4,12 +4,15 @@ from typing import Any
 
 import pytest
 
+from planner.external_secrets import rotations
 from planner.types import AwsPlan
 from settings.external_secrets import ExternalSecret
 from tests.planner.stacks import planned, sections
 
 ARN = "arn:aws:secretsmanager:us-east-2:123456789012:secret:models/hub-AbCdEf"
 KEY = "arn:aws:kms:us-east-2:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
+FUNCTION = "arn:aws:lambda:us-east-2:123456789012:function:rotate-keys"
+MONTHLY = {"function": FUNCTION, "days": 30}
 HUB = {"hfToken": {"id": ARN, "keyArn": KEY}}
 CALLERS = {
     "apiToken": {"id": "models/callers", "property": "current"},
@@ -73,10 +76,37 @@ def test_what_is_kept_is_planned_and_refused_by_nobody() -> None:
             "external-secret-twice",
             "apiTokenBefore and apiToken are read from the same value",
         ),
+        (
+            {"hfToken": {"id": "models/hub", "rotation": MONTHLY}},
+            ("apiToken",),
+            "external-secret-rotation",
+            "secrets.hfToken.id: models/hub is a name, and a schedule is set by the whole ARN",
+        ),
+        (
+            {"hfToken": {"id": ARN.replace("123456789012", "210987654321"), "rotation": MONTHLY}},
+            ("apiToken",),
+            "external-secret-rotation",
+            "secrets.hfToken.rotation: the secret belongs to account 210987654321",
+        ),
+        (
+            {
+                "apiToken": {"id": ARN, "property": "current", "rotation": MONTHLY},
+                "apiTokenBefore": {"id": ARN, "property": "previous", "rotation": {**MONTHLY, "days": 7}},
+            },
+            ("apiToken", "apiTokenBefore"),
+            "external-secret-rotation",
+            "apiTokenBefore and apiToken are one secret and have different schedules",
+        ),
+        (
+            {"hfToken": {"id": ARN, "rotation": {**MONTHLY, "function": FUNCTION.replace("us-east-2", "eu-west-1")}}},
+            ("apiToken",),
+            "external-secret-elsewhere",
+            "secrets.hfToken.rotation.function: arn:aws:lambda:eu-west-1",
+        ),
     ],
 )
 def test_what_would_not_work_is_refused(secrets: dict[str, Any], keys: tuple[str, ...], rule: str, words: str) -> None:
-    found = said(kept(secrets, keys))
+    found = said(kept(secrets, keys, {"platform.accountId": "123456789012"}))
     assert set(found) == {rule}
     assert words in found[rule]
 
@@ -96,3 +126,13 @@ def test_a_closed_network_needs_the_keepers_endpoint() -> None:
     assert "secretsmanager" in lacking
     there = {**inside, "endpoints": [*inside["endpoints"], "secretsmanager"]}
     assert "secretsmanager" not in {each.subject for each in kept(HUB, more={"platform.network": there}).errors}
+
+
+def test_a_secret_rotates_once_whatever_is_read_of_it() -> None:
+    both = {key: {"id": ARN, "property": key, "rotation": MONTHLY} for key in ("apiToken", "apiTokenBefore")}
+    plan = kept(both, ("apiToken", "apiTokenBefore"))
+    assert said(plan) == {}
+    assert plan.external_secrets is not None
+    assert {key: (arn, each.days) for key, (arn, each) in rotations(plan.external_secrets.secrets).items()} == {
+        "apiToken": (ARN, 30)
+    }

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from components.aws.efa_counters import SCRIPT
-from components.aws.node_scripts import LUSTRE_EFA
+from components.aws.node_scripts import LNET_FILES, LUSTRE_EFA
 from monitoring.dashboards.address import address
 from stacks.dashboards import FIRST
 from tests.graph.stackfiles import refusal, run_program, stack_config
@@ -202,6 +202,18 @@ def test_a_node_whose_lustre_stayed_on_tcp_is_told_of() -> None:
         each for each in values(deployed("prod"))["prometheus-node-exporter"]["extraArgs"] if "unit-inc" in each
     )
     assert re.fullmatch(shown.partition("=")[2], f"{LUSTRE_EFA}.service")
+
+
+def test_what_lnet_carries_is_read_where_the_file_system_speaks_efa_g05() -> None:
+    told = deepcopy(stack_config("prod"))
+    told["gpucluster:storage"]["lustre"] = {
+        **{"deploymentType": "PERSISTENT_2", "capacityGib": 19200},
+        **{"throughputMbpsPerTib": 500, "efa": True},
+    }
+    release = run_program(told, stack="prod").one("monitoring-stack-chart-release")
+    (mount,) = release.inputs["values"]["prometheus-node-exporter"]["sidecarHostVolumeMounts"]
+    assert mount["hostPath"] == LNET_FILES
+    assert "sidecarHostVolumeMounts" not in values(deployed("prod"))["prometheus-node-exporter"]
 
 
 def test_without_efa_no_node_counts_it() -> None:

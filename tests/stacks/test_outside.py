@@ -20,7 +20,7 @@ from tests.graph import schema_kubernetes, schema_sdk, stackfiles
 from tests.graph.harness import Recorded
 from tests.graph.stackfiles import refusal, run_program, stack_config
 from tests.planner.stacks import planned
-from tests.planner.test_external_secrets import ARN, CALLERS, HUB, KEY
+from tests.planner.test_external_secrets import ARN, CALLERS, FUNCTION, HUB, KEY, MONTHLY
 from tests.stacks.connections import End, Network
 
 RECEIVERS = [
@@ -50,6 +50,21 @@ def dev() -> Recorded:
 
 def external(graph: Recorded, name: str) -> dict[str, Any]:
     return dict(graph.one(f"{name}-external-secret").inputs)
+
+
+def test_a_schedule_is_set_for_the_secret_and_for_no_other_y07() -> None:
+    """A value changes at the schedule's next window, and not because somebody types `pulumi up`."""
+    told = config()
+    told["gpucluster:externalSecrets"]["secrets"] = {**WHOLE, "hfToken": {**HUB["hfToken"], "rotation": MONTHLY}}
+    graph = run_program(told, stack="dev")
+    made = graph.one("rotation-hf-token-schedule")
+    assert made.inputs == {
+        "secretId": ARN,
+        "rotationLambdaArn": FUNCTION,
+        "rotateImmediately": False,
+        "rotationRules": {"automaticallyAfterDays": 30},
+    }
+    assert not [each for each in dev().resources.values() if "secretRotation" in each.token]
 
 
 def test_the_controller_comes_when_its_pods_can_run() -> None:

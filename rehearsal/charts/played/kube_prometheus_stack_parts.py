@@ -57,6 +57,7 @@ def switches() -> Iterator[Switch]:
     yield Switch(f"{node}.extraHostVolumeMounts", _host_paths)
     yield Switch(f"{node}.sidecars", _sidecars)
     yield Switch(f"{node}.sidecarVolumeMount", _textfiles)
+    yield Switch(f"{node}.sidecarHostVolumeMounts", _beside_host_paths)
     endpoint = On(monitor.kinds, monitor.name, ("spec", "endpoints", 0))
     yield from named(f"{node}.prometheus.monitor", endpoint, "interval relabelings metricRelabelings scrapeTimeout")
     yield Switch("kubelet.serviceMonitor.interval", _interval)
@@ -128,6 +129,21 @@ def _textfiles(objects: list[Object], value: Any, _: Order) -> list[Object]:
             mounts = [{**each, "readOnly": True} if index == 0 else each for each in value or []]
             container["volumeMounts"] = [*(container.get("volumeMounts") or []), *mounts]
         pod["volumes"] += [{"name": each["name"], "emptyDir": {"medium": "Memory"}} for each in value or []]
+    return objects
+
+
+def _beside_host_paths(objects: list[Object], value: Any, _: Order) -> list[Object]:
+    """Directories of the host that the containers beside the exporter see (prometheus-node-exporter, _helpers.tpl,
+    sidecarVolumeMounts)."""
+    for pod in NODE_EXPORTER.pod.places(objects):
+        for each in value or []:
+            mount = {key: each[key] for key in ("name", "mountPath", "readOnly", "mountPropagation") if key in each}
+            for container in pod["containers"][1:]:
+                container["volumeMounts"] = [*(container.get("volumeMounts") or []), mount]
+            pod["volumes"] = [
+                *(pod.get("volumes") or []),
+                {"name": each["name"], "hostPath": {"path": each["hostPath"]}},
+            ]
     return objects
 
 

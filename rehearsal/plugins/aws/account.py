@@ -1,8 +1,9 @@
 """The AWS account a provider works in: credentials, clients and calls that ride over throttling."""
 
 import random
+import re
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from time import monotonic
 from typing import Any
 
@@ -57,6 +58,10 @@ class CallError(PluginError):
         super().__init__(f"{operation}: {code}: {message}" if code else f"{operation}: {message}")
         self.code = code
         self.message = message
+
+    def matches(self, patterns: Iterable[str]) -> bool:
+        """Whether one of these patterns is in what AWS says."""
+        return any(re.search(pattern, str(self)) for pattern in patterns)
 
     @property
     def not_found(self) -> bool:

@@ -1,6 +1,5 @@
 """Creating, reading, updating and deleting one object as its row says."""
 
-import re
 import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -53,14 +52,7 @@ def create(obj: Object) -> None:
     body = create_parameters(row, obj.inputs)
     if row.before:
         row.before(obj)
-    patience = Deadline(PROPAGATION, obj.account.cancelled)
-    while True:
-        try:
-            reply = obj.call(operation, **body)
-            break
-        except CallError as error:
-            if not _matches(error, row.unready) or not patience.pause():
-                raise
+    reply = obj.patiently(row.unready, operation, **body)
     made = jmespath.search(path, reply) if path else reply
     if isinstance(made, Mapping):
         obj.known.update(made)
@@ -160,7 +152,7 @@ def delete(obj: Object) -> None:
         except CallError as error:
             if error.not_found and describe(obj) is None:
                 return
-            if not _matches(error, row.busy):
+            if not error.matches(row.busy):
                 raise
             if not obj.deadline.pause():
                 raise PluginError(f"{obj.id} is still in use after {obj.deadline}; {error}") from None
@@ -197,7 +189,3 @@ def _or_empty(obj: Object, operation: str, name: str) -> Any:
 def _tags_with_create(obj: Object) -> bool:
     shape = input_shape(obj.row.service, obj.row.creates)
     return "TagSpecifications" in shape.members or member(shape, "tags") is not None
-
-
-def _matches(error: CallError, patterns: tuple[str, ...]) -> bool:
-    return any(re.search(pattern, str(error)) for pattern in patterns)

@@ -8,7 +8,7 @@ from typing import Any
 import jmespath
 
 from rehearsal.plugins.aws.account import Account, CallError, Deadline
-from rehearsal.plugins.aws.row import FIELD, Row
+from rehearsal.plugins.aws.row import FIELD, PROPAGATION, Row
 from rehearsal.plugins.servicer import PluginError
 
 
@@ -33,6 +33,16 @@ class Object:
     def call(self, operation: str, **parameters: Any) -> Any:
         """A call to the row's service in the resource's region."""
         return self.account.call(self.row.service, operation, parameters, self.region)
+
+    def patiently(self, late: tuple[str, ...], operation: str, **parameters: Any) -> Any:
+        """The same, made again for two minutes at most while an error matches `late`: AWS shows late what is new."""
+        patience = Deadline(PROPAGATION, self.account.cancelled)
+        while True:
+            try:
+                return self.call(operation, **parameters)
+            except CallError as error:
+                if not error.matches(late) or not patience.pause():
+                    raise
 
     def search(self, call: str, **parameters: Any) -> Any:
         """What ``operation -> JMESPath`` finds."""

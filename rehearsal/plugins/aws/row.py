@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 MINUTE = 60.0
 PROPAGATION = 2 * MINUTE  # how long the provider allows IAM and new objects to become visible (propagationTimeout)
 FIELD = re.compile(r"{(\w+)}")
-IDEMPOTENT = ("put_", "set_", "attach_", "describe_")
-"""How the calls begin that say the same however often they are made, or ask only."""
+IDEMPOTENT = ("put_", "set_", "attach_", "describe_", "rotate_")
+"""How the calls begin that say the same however often they are made, or ask only. A secret's schedule is one that rotates
+nothing at once."""
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -143,7 +144,8 @@ class Row:
     busy: tuple[str, ...] = ()
     """Patterns of the errors on delete that pass when other objects are gone."""
     unready: tuple[str, ...] = ()
-    """Patterns of the errors on create that pass when new roles have become visible."""
+    """Patterns of the errors on create that pass when what it needs has become visible: those that the provider tries
+    again, and no others."""
     delete_first: bool = False
     once: bool = False
     """Whether AWS refuses to make it again, though the call's name is that of one that says the same every time."""

@@ -149,14 +149,24 @@ def test_kube_state_metrics_lists_what_it_tells_of_and_no_more() -> None:
 def test_a_container_beside_the_node_exporter_writes_what_it_reads() -> None:
     beside = {"name": "counters", "image": "own.example/shell:1", "command": ["sh"]}
     shared = [{"name": "files", "mountPath": "/run/files", "readOnly": False}]
-    values = {"sidecars": [beside], "sidecarVolumeMount": shared, "extraArgs": ["--collector.x"]}
+    host = {"name": "told", "hostPath": "/run/told", "mountPath": "/run/host", "readOnly": True}
+    values = {
+        "sidecars": [beside],
+        "sidecarVolumeMount": shared,
+        "sidecarHostVolumeMounts": [host],
+        "extraArgs": ["--collector.x"],
+    }
     workload = one(rendered(STACK, **{"prometheus-node-exporter": values}), "DaemonSet")
     exporter, other = workload["spec"]["template"]["spec"]["containers"]
     assert exporter["args"][-1] == "--collector.x"
     assert exporter["volumeMounts"][-1] == {**shared[0], "readOnly": True}
-    assert (other["image"], other["volumeMounts"]) == ("own.example/shell:1", shared)
+    mount = {"name": "told", "mountPath": "/run/host", "readOnly": True}
+    assert (other["image"], other["volumeMounts"]) == ("own.example/shell:1", [*shared, mount])
     assert other["securityContext"] == exporter["securityContext"]
-    assert workload["spec"]["template"]["spec"]["volumes"][-1] == {"name": "files", "emptyDir": {"medium": "Memory"}}
+    assert workload["spec"]["template"]["spec"]["volumes"][-2:] == [
+        {"name": "files", "emptyDir": {"medium": "Memory"}},
+        {"name": "told", "hostPath": {"path": "/run/told"}},
+    ]
 
 
 def test_the_kubelet_is_looked_at_as_often_and_where_it_is_told() -> None:

@@ -19,6 +19,7 @@ from components.aws.lustre import Lustre, LustreArgs
 from components.aws.network import Network, NetworkArgs, SubnetSpec
 from components.aws.pod_logs import PodLogs, PodLogsArgs
 from components.aws.registry import Registry, RegistryArgs, RepositorySpec
+from components.aws.secret_rotation import SecretRotation, SecretRotationArgs
 from components.aws.security_groups import LustreGroup, LustreGroupArgs, NfsGroup, NfsGroupArgs
 from components.aws.spending import Spending, SpendingArgs
 from tests.components.samples.common import Make, done, of
@@ -161,6 +162,14 @@ SAMPLES: Mapping[str, Make] = {
         Keys,
         lambda: KeysArgs(
             partition="aws", account_id="123456789012", region="us-east-2", log_group_prefix="/aws/eks/lab"
+        ),
+    ),
+    "secret-rotation": of(
+        SecretRotation,
+        lambda: SecretRotationArgs(
+            secret_arn="arn:aws:secretsmanager:us-east-2:123456789012:secret:models/callers-AbCdEf",
+            function_arn="arn:aws:lambda:us-east-2:123456789012:function:rotate-keys",
+            days=30,
         ),
     ),
     "rates": of(FileSystemRates, rates_args),

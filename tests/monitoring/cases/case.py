@@ -10,7 +10,7 @@ from tests.monitoring.healthy import Series
 class Case:
     """What differs from the healthy cluster when the failure shows (`firing`), and when it nearly does (`silent`, empty
     where that is another failure). At `minute` the alert says `summary`, once for each of `labels`. Series that are
-    `gone` end with the failure.
+    `gone` end with the failure. `also` shows it in another way.
     """
 
     firing: Series
@@ -19,3 +19,4 @@ class Case:
     silent: Series = field(default_factory=dict)
     minute: int = 20
     gone: tuple[str, ...] = ()
+    also: Series = field(default_factory=dict)

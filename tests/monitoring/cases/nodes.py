@@ -5,6 +5,7 @@ from tests.monitoring.healthy import (
     condition,
     file_system,
     in_cluster,
+    lnet,
     on_node,
     ready,
     rising,
@@ -111,6 +112,17 @@ NODES: dict[str, Case] = {
         silent={on_node("node_filesystem_avail_bytes", "gpu-a", **_LUSTRE): turns(5e11, 2.1e11)},
         labels=({"device": "10.0.0.1@tcp:/fsx"},),
         summary="The shared file system 10.0.0.1@tcp:/fsx is 85% full.",
+    ),
+    "lustre-over-tcp": Case(
+        firing={
+            lnet("messages_total", "efa", direction=each): rising(0) for each in ("sent", "received")
+        }
+        | {lnet("messages_total", "tcp", direction=each): then_rising(30_000) for each in ("sent", "received")},
+        silent={lnet("messages_total", "tcp", direction=each): then_rising(29_000) for each in ("sent", "received")},
+        also={lnet("interfaces_up", "efa"): turns(8, 7)},
+        labels=({"node": "gpu-c", "pool": "serve"},),
+        summary="Lustre on node gpu-c has gone over TCP, wholly or in part, for 10 minutes.",
+        minute=25,
     ),
     "volume-full": Case(
         firing={series("kubelet_volume_stats_available_bytes", **_MYSQL, node="system-a"): turns(5e10, 5e9)},

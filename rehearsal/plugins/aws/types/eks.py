@@ -12,7 +12,7 @@ from rehearsal.plugins.servicer import PluginError
 CLUSTER = {"clusterName": "{clusterName}"}
 NEW_ROLE = (
     "InvalidParameterException.*(does not exist|Error in role params|Role could not be assumed|"
-    "doesn't have the Amazon EKS Managed Policies)",
+    "doesn't have the Amazon EKS Managed Policies|IAM role's policy must include)",
 )
 ENDPOINT = words("endpointPublicAccess endpointPrivateAccess publicAccessCidrs")
 PLACE = words("subnetIds securityGroupIds")
@@ -221,7 +221,7 @@ ROWS: dict[str, Row] = {
         force_new=words("clusterName namespace serviceAccount"),
         computed=("disableSessionTags",),
         updates=(("update_pod_identity_association", words("roleArn disableSessionTags targetRoleArn policy")),),
-        unready=("InvalidParameterException.*(does not exist|cannot be assumed|not authorized)",),
+        unready=("InvalidParameterException.*Role provided in the request does not exist",),
         tags=calls({"resourceArn": "{associationArn}"}),
     ),
 }

@@ -11,6 +11,7 @@ from rehearsal.plugins.aws.object import Object
 from rehearsal.plugins.aws.row import Autoname, Change, Row, words
 from rehearsal.plugins.aws.tagging import calls
 
+NEW = ("Invalid IAM Instance Profile name", "NoSuchEntity.*The role with name")  # what IAM says of one it does not see
 INVISIBLE = ("MalformedPolicyDocument.*[Pp]rincipal",)  # a principal that has just been made
 
 
@@ -51,17 +52,24 @@ def _role_delete(obj: Object) -> None:
     obj.call("delete_role", RoleName=obj.id)
 
 
+def _held(obj: Object, *, patient: bool) -> list[str]:
+    """Names of the roles in a profile, which IAM may not see for a while after it was made."""
+    late = ("NoSuchEntity",) if patient else ()
+    found = obj.patiently(late, "get_instance_profile", InstanceProfileName=obj.id)
+    return [each["RoleName"] for each in found["InstanceProfile"]["Roles"]]
+
+
 def _profile_after(obj: Object, change: Change) -> None:
     """A profile has one role at most: another one comes when the old one has been taken out."""
     if not change.touches("role"):
         return
     wanted = obj.inputs.get("role")
-    held = obj.search("get_instance_profile -> InstanceProfile.Roles[].RoleName", InstanceProfileName=obj.id) or ()
+    held = _held(obj, patient=change.first)
     for role in held:
         if role != wanted:
             obj.call("remove_role_from_instance_profile", InstanceProfileName=obj.id, RoleName=role)
     if wanted and wanted not in held:
-        obj.call("add_role_to_instance_profile", InstanceProfileName=obj.id, RoleName=wanted)
+        obj.patiently(NEW, "add_role_to_instance_profile", InstanceProfileName=obj.id, RoleName=wanted)
 
 
 def _profile_read(obj: Object) -> Any:

@@ -9,14 +9,18 @@ from rehearsal.plugins.aws.row import MINUTE, Autoname, Change, Row, words
 from rehearsal.plugins.aws.tagging import calls
 
 
+LATE = ("NotFoundException", "DisabledException")
+
+
 def _key_after(obj: Object, change: Change) -> None:
     rotation = obj.inputs.get("enableKeyRotation")
     if change.touches("enableKeyRotation", "rotationPeriodInDays") and (rotation or not change.first):
         if rotation:
             period = obj.inputs.get("rotationPeriodInDays")
-            obj.call("enable_key_rotation", KeyId=obj.id, **({"RotationPeriodInDays": period} if period else {}))
+            days = {"RotationPeriodInDays": period} if period else {}
+            obj.patiently(LATE, "enable_key_rotation", KeyId=obj.id, **days)
         else:
-            obj.call("disable_key_rotation", KeyId=obj.id)
+            obj.patiently(LATE, "disable_key_rotation", KeyId=obj.id)
     if change.touches("isEnabled") and not (change.first and obj.inputs.get("isEnabled", True)):
         obj.call("enable_key" if obj.inputs.get("isEnabled", True) else "disable_key", KeyId=obj.id)
     if not change.first and change.touches("description"):
@@ -97,6 +101,7 @@ ROWS: dict[str, Row] = {
         force_new=words("name namePrefix"),
         computed=("name",),
         updates=(("update_alias", ("targetKeyId",)),),
+        unready=("NotFoundException",),
         look=_alias_look,
     ),
 }

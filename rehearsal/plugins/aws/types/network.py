@@ -82,7 +82,8 @@ def _gateway_after(obj: Object, change: Change) -> None:
         obj.call("detach_internet_gateway", InternetGatewayId=obj.id, VpcId=before)
     if after:
         try:
-            obj.call("attach_internet_gateway", InternetGatewayId=obj.id, VpcId=after)
+            late = ("InvalidInternetGatewayID.NotFound",)
+            obj.patiently(late, "attach_internet_gateway", InternetGatewayId=obj.id, VpcId=after)
         except CallError as error:
             if error.code != "Resource.AlreadyAssociated" or not change.first:
                 raise

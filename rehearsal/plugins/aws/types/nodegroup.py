@@ -93,7 +93,6 @@ ROWS: dict[str, Row] = {
         look=_look,
         wait=Wait(failed=words("CREATE_FAILED DELETE_FAILED DEGRADED"), why=HEALTH),
         lingers=True,
-        unready=("InvalidParameterException.*(does not exist|cannot be found|not authorized)",),
         tags=calls({"resourceArn": "{nodegroupArn}"}),
         timeouts=(60 * MINUTE, 60 * MINUTE, 60 * MINUTE),
     ),

@@ -170,6 +170,7 @@ ROWS: dict[str, Row] = {
         imports="{subnetId}/{routeTableId}",
         listing="describe_route_tables -> RouteTables[].Associations[]",
         unique=words("routeTableId subnetId gatewayId"),
+        unready=("InvalidRouteTableID.NotFound",),
         later=("routeTableId",),
         force_new=words("subnetId gatewayId"),
         after=_association_after,

@@ -9,6 +9,8 @@ from rehearsal.plugins.aws.tagging import S3
 from rehearsal.plugins.servicer import PluginError
 
 BUCKET = {"Bucket": "{bucket}"}
+NEW_BUCKET = ("NoSuchBucket",)
+"""What the provider tries again for two minutes; of a bucket's ownership it does not."""
 PUBLIC = words("blockPublicAcls blockPublicPolicy ignorePublicAcls restrictPublicBuckets")
 
 
@@ -120,13 +122,14 @@ ROWS: dict[str, Row] = {
         force_new=("bucket",),
         unseen=("expectedBucketOwner", "mfa"),
         updates=(("put_bucket_versioning", words("bucket versioningConfiguration mfa")),),
+        unready=NEW_BUCKET,
         look=lambda _, found: found,
     ),
     "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration": _part(
-        "bucket_encryption", "ServerSideEncryptionConfiguration", "rules", sets=("rules",)
+        "bucket_encryption", "ServerSideEncryptionConfiguration", "rules", sets=("rules",), unready=(*NEW_BUCKET, "OperationAborted")
     ),
     "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock": _part(
-        "public_access_block", "PublicAccessBlockConfiguration", *PUBLIC, local=("skipDestroy",)
+        "public_access_block", "PublicAccessBlockConfiguration", *PUBLIC, local=("skipDestroy",), unready=NEW_BUCKET
     ),
     "aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration": _part(
         "bucket_lifecycle_configuration",
@@ -135,8 +138,9 @@ ROWS: dict[str, Row] = {
         "transitionDefaultMinimumObjectSize",
         delete="delete_bucket_lifecycle",
         computed=("transitionDefaultMinimumObjectSize",),
+        unready=NEW_BUCKET,
     ),
-    "aws:s3/bucketPolicy:BucketPolicy": _part("bucket_policy", "", "policy", documents=("policy",)),
+    "aws:s3/bucketPolicy:BucketPolicy": _part("bucket_policy", "", "policy", documents=("policy",), unready=(*NEW_BUCKET, "MalformedPolicy")),
     "aws:s3/bucketOwnershipControls:BucketOwnershipControls": _part(
         "bucket_ownership_controls", "OwnershipControls", "rule"
     ),

@@ -20,9 +20,10 @@ class Cloud(running.Cloud):
     def _client(self, service: str, region: str = REGION) -> Any:
         return super()._client(service, region)
 
-    def fault(self, action: str, code: str, status: int = 503, times: int = 1) -> None:
+    def fault(self, action: str, code: str, status: int = 503, times: int = 1, message: str = "") -> None:
         """The next calls of this action fail."""
-        self.call("POST", "faults", {"action": action, "code": code, "status": status, "times": times})
+        order = {"action": action, "code": code, "status": status, "times": times, "message": message}
+        self.call("POST", "faults", order)
 
 
 @pytest.fixture(scope="package")

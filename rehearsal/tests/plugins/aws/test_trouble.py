@@ -11,6 +11,7 @@ import pytest
 from google.protobuf.empty_pb2 import Empty
 
 from rehearsal.tests.plugins.aws import world as w
+from rehearsal.tests.plugins.aws.cases import CASES
 from rehearsal.tests.plugins.aws.conftest import REGION, Cloud
 from rehearsal.tests.plugins.aws.world import World
 from rehearsal.tests.plugins.driver import Driver, State, changed, partial
@@ -40,6 +41,58 @@ def test_a_refusal_is_not_retried(aws: Driver, cloud: Cloud) -> None:
     cloud.fault("CreateVpc", "VpcLimitExceeded", status=400, times=1)
     with pytest.raises(grpc.RpcError, match="create aws:ec2/vpc:Vpc limited: CreateVpc: VpcLimitExceeded"):
         aws.create(w.VPC, "limited", {"cidrBlock": "10.4.0.0/16"})
+
+
+PARTS = (w.VERSIONING, w.ENCRYPTION, w.PUBLIC, w.LIFECYCLE, w.BUCKET_POLICY)
+NO_ROLE = ("InvalidParameterException", "Role provided in the request does not exist.")
+LATE = [
+    (w.VPC, "DescribeVpcs", "InvalidVpcID.NotFound", ""),
+    (w.GATEWAY, "AttachInternetGateway", "InvalidInternetGatewayID.NotFound", ""),
+    (w.TABLE_ASSOCIATION, "AssociateRouteTable", "InvalidRouteTableID.NotFound", ""),
+    (w.ROLE, "GetRole", "NoSuchEntity", ""),
+    (w.ATTACHMENT, "ListAttachedRolePolicies", "NoSuchEntity", ""),
+    (w.PROFILE, "GetInstanceProfile", "NoSuchEntity", ""),
+    (w.PROFILE, "AddRoleToInstanceProfile", "NoSuchEntity", "The role with name one cannot be found."),
+    (w.KEY, "DescribeKey", "NotFoundException", ""),
+    (w.ALIAS, "CreateAlias", "NotFoundException", ""),
+    (w.CLUSTER, "CreateCluster", "InvalidParameterException", "IAM role's policy must include `ec2:DescribeSubnets`"),
+    (w.CLUSTER, "DescribeCluster", "ResourceNotFoundException", ""),
+    (w.POD_IDENTITY, "CreatePodIdentityAssociation", *NO_ROLE),
+    *((each, "PutBucket.*|PutPublicAccessBlock", "NoSuchBucket", "") for each in PARTS),
+]
+"""What the provider tries again, or asks for again (terraform-provider-aws, internal/service)."""
+AT_ONCE = [
+    (w.NODES, "CreateNodegroup", "InvalidParameterException", "The role with name one cannot be found."),
+    (w.OWNERSHIP, "PutBucketOwnershipControls", "NoSuchBucket", ""),
+    (w.NAT, "CreateNatGateway", "InvalidSubnetID.NotFound", ""),
+    (w.ATTACHMENT, "AttachRolePolicy", "NoSuchEntity", ""),
+]
+"""What it does not: the program must not ask before it is there."""
+
+
+def inputs_of(type: str, world: World) -> dict[str, Any]:
+    return next(case for case in CASES if case.type == type).inputs(world)
+
+
+@pytest.mark.parametrize(("type", "action", "code", "message"), LATE, ids=lambda each: each.rpartition(":")[2])
+def test_what_aws_shows_late_is_waited_for(
+    aws: Driver, world: World, cloud: Cloud, type: str, action: str, code: str, message: str
+) -> None:
+    inputs = inputs_of(type, world)
+    cloud.fault(action, code, status=400, times=3, message=message)
+    state = aws.create(type, w.name("late"), inputs)
+    assert cloud.call("GET", "faults") == []
+    aws.delete(state)
+
+
+@pytest.mark.parametrize(("type", "action", "code", "message"), AT_ONCE, ids=lambda each: each.rpartition(":")[2])
+def test_what_the_provider_does_not_try_again_fails_at_once(
+    aws: Driver, world: World, cloud: Cloud, type: str, action: str, code: str, message: str
+) -> None:
+    inputs = inputs_of(type, world)
+    cloud.fault(action, code, status=400, times=1, message=message)
+    with pytest.raises(grpc.RpcError, match=f"{action}: {code}"):
+        aws.create(type, w.name("late"), inputs)
 
 
 @pytest.mark.parametrize(
