@@ -77,9 +77,9 @@ def _tell(stack: str, file: Path, lab: Lab, found: AwsPlan) -> None:
     for line, why in (
         (f"make rehearse STACK={stack}", "rehearses it without an account"),
         (f"pulumi stack init {stack}", "once"),
-        (f"pulumi up --stack {stack}", "deploys it"),
+        (f"make deploy STACK={stack}", "deploys it"),
         (f"make extend STACK={stack} HOURS=2", "extends it, within its budget"),
-        (f"pulumi destroy --stack {stack}", "destroys it early"),
+        (f"make undeploy STACK={stack}", "destroys it early"),
     ):
         print(f"  {line:36} {why}")
 
@@ -122,7 +122,7 @@ def _lines(lab: Lab, limit: int, usd: float) -> Iterator[str]:
         for pool in preset(PRESET)["pools"]:
             trains = pool["role"] == "training"
             yield f"    - {json.dumps({**pool, **({'count': lab.gpus} if trains else {})})}"
-    yield f"  gpucluster:budget: {{maxHourlyUsd: {limit}}}  # USD; a lab that costs more is refused"
+    yield f"  gpucluster:budget: {{maxHourlyUsd: {limit}, maxGpus: {lab.gpus}}}  # a lab of more is refused"
     yield f'  gpucluster:lifecycle: {{owner: {owner()}, costCentre: labs, expiry: "{lab.ends:%Y-%m-%d}"}}'
     yield "  gpucluster:keeper:"
     yield f'    endsAt: "{lab.ends:%Y-%m-%dT%H:%M:%SZ}"'

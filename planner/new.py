@@ -7,6 +7,7 @@ command is wrong. Without a terminal, what no option answers is taken as it stan
 import getpass
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from math import ceil
 from pathlib import Path
@@ -17,6 +18,7 @@ from catalogue.instances import INSTANCES
 from catalogue.models import MODELS
 from catalogue.offerings import OFFERINGS, offered
 from catalogue.regions import REGIONS, zones
+from catalogue.units import HOURS_PER_MONTH
 from catalogue.versions import STANDARD_SUPPORT_ENDS
 from planner.named import NoStackError, Question, asked
 from planner.plan import AwsPlan, plan
@@ -30,9 +32,23 @@ _SERVERS = (("g6e.xlarge", 1), ("g6e.12xlarge", 4), ("g6e.48xlarge", 8), ("p5.48
 """What a model is served on: the first of these on which the stack plans, the cheapest first."""
 _SPARE = 1.1
 """What the budget leaves above the price."""
+_GROWTH = 2
+"""How many times its GPUs a stack may have: a node more is fine, a digit too many in a count is not."""
 _BATCHES = (8, 4, 2, 1)
 """Sequences of the first run at a time: the first with which its plan has no finding at all, as the GPUs hold it."""
 _MOST_NODES = 4096
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """USD of an hour, GPUs, and USD of a month of which people are told."""
+
+    hourly_usd: int
+    gpus: int
+    monthly_usd: int
+
+
+_ANY = _Limits(hourly_usd=1_000_000, gpus=1_000_000, monthly_usd=100_000_000)
 
 
 def _among(known: Collection[str], what: str) -> Callable[[str], str | None]:
@@ -101,9 +117,11 @@ def stack_file(answers: Mapping[str, str]) -> tuple[str, AwsPlan]:
 
 def _priced(answers: Mapping[str, str], server: str, gpus: int, batch: int) -> tuple[str, AwsPlan]:
     """With a budget a little above the price."""
-    first = planned(_text(answers, server, gpus, batch, budget=1_000_000))
+    first = planned(_text(answers, server, gpus, batch, _ANY))
     price = first.prices.hourly if first.prices.listed else first.prices.hourly_high
-    text = _text(answers, server, gpus, batch, budget=max(1, ceil(price * _SPARE)))
+    monthly = min(ceil(price * HOURS_PER_MONTH), _ANY.monthly_usd)
+    limits = _Limits(hourly_usd=max(1, ceil(price * _SPARE)), gpus=_GROWTH * first.totals.gpus, monthly_usd=monthly)
+    text = _text(answers, server, gpus, batch, limits)
     return text, planned(text)
 
 
@@ -118,20 +136,19 @@ def planned(text: str, now: datetime | None = None) -> AwsPlan:
     return found
 
 
-def _text(answers: Mapping[str, str], server: str, gpus: int, batch: int, budget: int) -> str:
-    return "".join(f"{line}\n" for line in _lines(answers, server, gpus, batch, budget))
+def _text(answers: Mapping[str, str], server: str, gpus: int, batch: int, limits: _Limits) -> str:
+    return "".join(f"{line}\n" for line in _lines(answers, server, gpus, batch, limits))
 
 
-def _lines(answers: Mapping[str, str], server: str, gpus: int, batch: int, budget: int) -> Iterator[str]:
+def _lines(answers: Mapping[str, str], server: str, gpus: int, batch: int, limits: _Limits) -> Iterator[str]:
     trains, serves = answers["train"] != NOTHING, answers["serve"] != NOTHING
     region, zone = answers["region"], _zone(answers["region"], [answers["train"]] if trains else [server])
     beside = next((each for each in zones_of(region) if each != zone), zone)
     yield "# Every key: docs/reference/stack-file.md. `make plan` shows size, price and mistakes in a second."
     yield "config:"
     yield '  pulumi:disable-default-providers: ["*"]'
-    if any(word in answers[key] for key, word in (("weights", "acme-"), ("network", "203.0.113."))):
-        yield "  # Names with acme and 203.0.113.0/24 are placeholders: replace them, then remove the next line."
-        yield "  gpucluster:example: true"
+    yield "  # example.com, acme and 203.0.113.0/24 are placeholders: replace them, then remove the next line."
+    yield "  gpucluster:example: true"
     yield "  gpucluster:platform:"
     yield "    kind: aws"
     yield f"    region: {region}"
@@ -176,7 +193,12 @@ def _lines(answers: Mapping[str, str], server: str, gpus: int, batch: int, budge
         yield "        image: vllm/vllm-openai:v0.29.0"
         if gpus > 1:
             yield f"        tensorParallel: {gpus}"
-    yield f"  gpucluster:budget: {{maxHourlyUsd: {budget}}}  # USD; a stack that costs more is refused"
+    yield "  gpucluster:budget:"
+    yield f"    maxHourlyUsd: {limits.hourly_usd}  # a stack that costs more is refused"
+    yield f"    maxGpus: {limits.gpus}  # so is one with more GPUs"
+    yield "    alerts:  # what it has cost is told; AWS sends a link to confirm"
+    yield f"      monthlyUsd: {limits.monthly_usd}"
+    yield f"      emails: [{owner()}@example.com]  # replace"
     yield f"  gpucluster:lifecycle: {{owner: {owner()}, costCentre: research}}"
 
 

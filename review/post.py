@@ -2,7 +2,8 @@
 
 The text in DIR/comment.md comes from the pull request, so nothing of it is run, and its shape is looked at before it
 goes anywhere. Which pull request it belongs to is not taken from the text either: it is the open one whose head is the
-commit that was previewed. `python -m review.post drift DIR` keeps one issue for each stack of DIR/drift-STACK/.
+commit that was previewed. `python -m review.post failed DIR` says in that comment that the newest commit has no
+preview, and reads nothing of DIR. `python -m review.post drift DIR` keeps one issue for each stack of DIR/drift-STACK/.
 Standard library only, so that a job with rights installs nothing.
 
 Reads GITHUB_TOKEN, GITHUB_API_URL, GITHUB_REPOSITORY, RUN_URL, and for a comment HEAD_SHA, HEAD_BRANCH, HEAD_OWNER and
@@ -23,6 +24,8 @@ from typing import Any
 
 MARKER = "<!-- gpucluster-review -->"
 """By this line the comment finds itself again."""
+FAILED = "- **There is no preview of "
+"""How the line begins that stands above a comment of an earlier commit."""
 DRIFT = "<!-- gpucluster-drift {stack} -->"
 STACK = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 LIMIT = 65_536
@@ -135,11 +138,14 @@ class GitHub:
         head = urllib.parse.quote(f"{owner}:{branch}", safe="")
         return [each["number"] for each in self.all(f"pulls?state=open&head={head}") if each["head"]["sha"] == sha]
 
+    def found(self, number: int) -> Mapping[str, Any] | None:
+        """The one comment of a pull request; None where there is none yet."""
+        return next((each for each in self.all(f"issues/{number}/comments") if _own(each, MARKER)), None)
+
     def comment(self, number: int, text: str) -> str:
         """Write the one comment of a pull request, in place if it is there. Returns its address."""
-        for each in self.all(f"issues/{number}/comments"):
-            if _own(each, MARKER):
-                return str(self.ask("PATCH", f"issues/comments/{each['id']}", {"body": text})["html_url"])
+        if (found := self.found(number)) is not None:
+            return str(self.ask("PATCH", f"issues/comments/{found['id']}", {"body": text})["html_url"])
         return str(self.ask("POST", f"issues/{number}/comments", {"body": text})["html_url"])
 
     def issue(self, stack: str, text: str) -> str:
@@ -172,11 +178,30 @@ def signed(text: str, environment: Mapping[str, str]) -> str:
 def comment(hub: GitHub, folder: Path, environment: Mapping[str, str]) -> None:
     """Post a pull request's comment. Raises RefusedError."""
     text = _fitting(signed(text_in(folder / "comment.md"), environment))
+    for number in _numbers(hub, environment):
+        print(hub.comment(number, text))
+
+
+def failed(hub: GitHub, _: Path, environment: Mapping[str, str]) -> None:
+    """Say in a pull request's comment that its newest commit has no preview: numbers of an earlier one would be taken
+    for its own. Raises RefusedError.
+    """
+    line = f"{FAILED}`{environment['HEAD_SHA'][:10]}`**: [its run]({environment['RUN_URL']}) failed."
+    for number in _numbers(hub, environment):
+        found = hub.found(number)
+        below = found["body"].removeprefix(f"{MARKER}\n") if found else ""
+        if below.startswith(FAILED):
+            below = below.partition("\n")[2].lstrip("\n")
+        whole = f"{MARKER}\n{line} What stands below is of an earlier commit.\n\n{below}"
+        print(hub.comment(number, whole if below and len(whole) <= LIMIT else f"{MARKER}\n{line}\n"))
+
+
+def _numbers(hub: GitHub, environment: Mapping[str, str]) -> list[int]:
+    """The pull requests that a run belongs to; where there is none any more, that is said."""
     numbers = hub.pulls(environment["HEAD_OWNER"], environment["HEAD_BRANCH"], environment["HEAD_SHA"])
     if not numbers:
         print("no open pull request has this commit as its head any more: nothing is posted")
-    for number in numbers:
-        print(hub.comment(number, text))
+    return numbers
 
 
 def drift(hub: GitHub, folder: Path, environment: Mapping[str, str]) -> None:
@@ -197,7 +222,7 @@ def _fitting(text: str) -> str:
     return text
 
 
-WHAT = {"comment": comment, "drift": drift}
+WHAT = {"comment": comment, "failed": failed, "drift": drift}
 
 
 def main(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> int:

@@ -18,20 +18,18 @@ SERVICES: Mapping[str, str] = {
     "vpc": "ec2",
 }
 """Of the resources that the program registers, by the module of their types: how IAM calls the service. IAM's own is in
-`_IAM`, for a right to make users or keys outlives the job that has it."""
+ROLES, for a right to make users or keys outlives the job that has it."""
 _MORE = ("elasticloadbalancing", "events", "logs", "sts", "tag")
 """What the provider asks beside: log groups are `cloudwatch` to it, rules of events too, and it waits for balancers."""
 _READS = ("Get*", "List*", "Describe*")
-_IAM = (
-    *(f"iam:{each}" for each in (*_READS, "Simulate*", "*Role*", "*InstanceProfile*", "*OpenIDConnectProvider*")),
-    *(
-        f"iam:{each}"
-        for each in ("CreatePolicy*", "DeletePolicy*", "SetDefaultPolicyVersion", "TagPolicy", "UntagPolicy")
-    ),
+DEPLOY = (
+    *(f"{each}:*" for each in sorted({*SERVICES.values(), *_MORE})),
+    *(f"iam:{each}" for each in (*_READS, "Simulate*")),
 )
-"""None of them stands for an action on a user or a group."""
-DEPLOY = (*(f"{each}:*" for each in sorted({*SERVICES.values(), *_MORE})), *_IAM)
-"""`pulumi up` and `destroy`: any action of the services of what the program registers, of IAM those on roles."""
+"""`pulumi up` and `destroy`: any action of the services of what the program registers, and reads of IAM."""
+ROLES = ("iam:*Role*", "iam:*InstanceProfile*")
+"""What the program registers of IAM, with what services make and are passed. On any role they would be the right to
+everything: its holder attaches AdministratorAccess to the role that it has. None of them is about a user or a group."""
 STATE = ("s3:PutObject", "s3:DeleteObject", "kms:Decrypt", "kms:Encrypt", "kms:GenerateDataKey*")
 """Locks in the state's bucket, and the key that its secrets are sealed with: of what is named, never of `*`."""
 LOOK = (
@@ -47,17 +45,22 @@ PUSH = (
     *("iam:GetRole", "iam:GetRolePolicy", "iam:GetPolicy*", "iam:ListRolePolicies", "iam:ListAttachedRolePolicies"),
 )
 """Pushing and signing an image (ECR user guide, "IAM permissions for pushing an image"), and `make trust`."""
+_ANY = re.compile(r"(?:arn:[^:]*:[^:]*:[^:]*:[^:]*:(?:(?:role|instance-profile|key|alias)/)?)?[*?/]*")
+"""A resource that names nothing, such as `*`, `arn:aws:iam::123456789012:role/*` and `arn:aws:s3:::*`."""
 READ_ONLY = re.compile(r"arn:aws[\w-]*:iam::aws:policy/ReadOnlyAccess")
 """AWS' own policy, with thousands of actions of all services, none of which changes anything."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """What a job does, in a sentence's words, and what its role may be allowed: anywhere, and where it is named."""
+    """What a job does, in a sentence's words, and what its role may be allowed: anywhere, and of what it names, which
+    `names` says.
+    """
 
     words: str
     allowed: tuple[str, ...]
     named: tuple[str, ...] = ()
+    names: str = ""
 
     @property
     def reads(self) -> bool:
@@ -66,8 +69,8 @@ class Job:
 
 
 JOBS: Mapping[str, Job] = {
-    "deploy": Job("deploys", DEPLOY),
-    "look": Job("looks", LOOK, STATE),
+    "deploy": Job("deploys", DEPLOY, ROLES, "the stack's roles, such as arn:aws:iam::123456789012:role/gpucluster-prod-*"),
+    "look": Job("looks", LOOK, STATE, "the state's bucket or key"),
     "images": Job("pushes images", PUSH),
 }
 
@@ -80,14 +83,14 @@ def beyond(job: Job, document: Mapping[str, Any]) -> Iterator[str]:
         place = f"Statement[{index}]"
         if "NotAction" in statement:
             yield f"{place}.NotAction: it allows all that it does not name; write the job's own as Action"
-        anywhere = "Resource" not in statement or "*" in listed(statement["Resource"])
+        anywhere = "Resource" not in statement or any(_ANY.fullmatch(each) for each in listed(statement["Resource"]))
         for action in listed(statement.get("Action")):
             if _within(action, job.allowed):
                 continue
             if not _within(action, job.named):
                 yield f"{place}.Action: {action}: a job that {job.words} needs no such right; remove it"
             elif anywhere:
-                yield f"{place}.Action: {action}: of anything; write the state's bucket or key as Resource"
+                yield f"{place}.Action: {action}: of anything; write {job.names} as Resource"
 
 
 def listed(value: Any) -> list[Any]:

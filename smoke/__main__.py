@@ -83,7 +83,7 @@ def _torn_down(pulumi: Pulumi) -> bool:
             print(f"destroy: {error}", file=sys.stderr)
         else:
             return False
-    print(f"what is left costs money: pulumi destroy --stack {pulumi.stack}", file=sys.stderr)
+    print(f"what is left costs money: make undeploy STACK={pulumi.stack}", file=sys.stderr)
     return True
 
 

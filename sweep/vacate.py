@@ -49,14 +49,14 @@ class Removal:
         for each in stranded:
             print(f"delete interface {each.id}, which was made for {each.within or 'a node'} that is gone")
         if not found and not stranded:
-            print(f"nothing to remove; next: pulumi destroy --stack {self.stack}")
+            print(f"nothing to remove; next: make undeploy STACK={self.stack}")
             return 0
         if not self._confirmed():
             return 1
         vacate(kubectl, found)
         if account and not _done(clear(account, lambda: held(account, self.project, self.stack), self.pause)):
             return 1
-        print(f"done; next: pulumi destroy --stack {self.stack}")
+        print(f"done; next: make undeploy STACK={self.stack}")
         return 0
 
     def after(self, account: Account) -> int:

@@ -23,7 +23,7 @@ from sweep.found import look
 from sweep.remove import Sweep, take_turn
 from sweep.things import Account, Owner
 
-DESTROY = "PULUMI_K8S_DELETE_UNREACHABLE=true pulumi destroy --refresh"
+DESTROY = "PULUMI_K8S_DELETE_UNREACHABLE=true make undeploy STACK={} ARGS=--refresh"
 """The refresh takes what was in the cluster out of the state; pulumi-kubernetes deletes no release of a cluster that is
 gone, whatever it is told (its issue 2675)."""
 
@@ -99,7 +99,7 @@ def _end(account: Account, task: Task, record: Record) -> tuple[dict[str, object
         kept = [f"{each.kind} {each.id} stays: {each.stays or 'it is protected'}" for each in mine]
         why = record.stopped or "its time was over"
         text = f"{task.stack} has ended ({why}): nothing is left of it that costs by the hour and may go.\n"
-        rest = f"{DESTROY} --stack {task.stack} takes along what costs nothing, and what stands in its state."
+        rest = f"{DESTROY.format(task.stack)} takes along what costs nothing, and what stands in its state."
         _tell(account, task, "has ended", "\n".join([text, *kept, rest]))
     done: dict[str, object] = {
         "asked": sweep.asked,

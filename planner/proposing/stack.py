@@ -8,7 +8,7 @@ from typing import Any
 
 from catalogue.metal_types import Cooling, Server, StorageServer
 from catalogue.network_types import Link, NicRole, of_role
-from catalogue.units import HOURS_PER_DAY, SECONDS_PER_MINUTE
+from catalogue.units import HOURS_PER_DAY, HOURS_PER_MONTH, SECONDS_PER_MINUTE
 from catalogue.versions import STANDARD_SUPPORT_ENDS
 from catalogue.whole import Catalogue
 from planner.networks import cheapest_switches
@@ -23,7 +23,7 @@ from settings.facility import MOST_FLOW_LPM, Circuit
 
 Sections = dict[str, Any]
 
-_ANY_USD = 1_000_000
+_ANY_USD, _MOST_USD = 1_000_000, 100_000_000
 _DAYS_AHEAD = 7
 _MOST_RESTARTS = 1000
 _CIRCUIT = {"volts": 415, "phases": 3, "amperes": 60}
@@ -35,6 +35,7 @@ _PLACEHOLDERS = (
     ("acme-model-weights", "a bucket of your own"),
     ("cr-0123456789abcdef0", "the capacity block that you buy, with its days"),
     ("train.py", "your script, in an image that has it"),
+    ("example.com", "who is told what it has cost"),
 )
 
 
@@ -68,7 +69,14 @@ def aws_sections(question: Training | Serving, candidate: Candidate, today: date
         },
         "scheduling": {"queues": [{"name": "research"}]},
         **_work(question, candidate, candidate.files),
-        "budget": {"maxHourlyUsd": max_usd},
+        "budget": {
+            "maxHourlyUsd": max_usd,
+            "maxGpus": candidate.gpus,
+            "alerts": {
+                "monthlyUsd": min(max_usd * HOURS_PER_MONTH, _MOST_USD),
+                "emails": [f"{owner()}@{_PLACEHOLDERS[4][0]}"],
+            },
+        },
         "lifecycle": {"owner": owner(), "costCentre": "research"},
     }
 

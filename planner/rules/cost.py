@@ -76,6 +76,33 @@ def gpu_ceiling(draft: AwsDraft) -> Iterable[Observation]:
         )
 
 
+@aws_warning("Z15", formula="budget.maxGpus is set where a pool has GPUs", source="Definition of the stack file")
+def gpus_unbounded(draft: AwsDraft) -> Iterable[Observation]:
+    """A stack with GPUs says how many it may have at most, so that a digit too many in a count is refused."""
+    gpus = sum(pool.gpus for pool in draft.pools.values())
+    if gpus and draft.settings.budget.max_gpus is None:
+        yield Observation(
+            path="budget.maxGpus",
+            sentence=f"the stack has {gpus} GPUs and no limit on their number: only maxHourlyUsd refuses a mistyped "
+            "count",
+            remedy=f"set it to {gpus}, or to as many as you mean to grow to",
+        )
+
+
+@aws_warning("Z15", formula="budget.alerts or keeper.maxUsd is set", source="Definition of the stack file")
+def spending_unwatched(draft: AwsDraft) -> Iterable[Observation]:
+    """AWS tells somebody what the stack has cost, or the keeper ends it at an amount: the plan's price is of an hour."""
+    keeper = draft.settings.keeper
+    if draft.settings.budget.alerts is None and (keeper is None or keeper.max_usd is None):
+        monthly = ceil(draft.prices.monthly)
+        yield Observation(
+            path="budget.alerts",
+            sentence=f"the stack may cost {monthly} USD a month, and nobody is told what it has cost",
+            remedy=f"add alerts: {{monthlyUsd: {monthly}, emails: [...]}} with the addresses of those who pay, or "
+            "keeper.maxUsd, at which it ends",
+        )
+
+
 @aws_rule(
     "Z15",
     formula="(hourly price - GPU pools) x 730 h <= alerts.monthlyUsd",

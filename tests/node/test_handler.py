@@ -124,7 +124,7 @@ def test_an_end_is_told_once_with_why_and_what_remains_to_be_typed() -> None:
     ((_, said),) = [each for each in account.calls if each[0] == "sns publish"]
     assert said["Subject"] == "lab has ended"
     assert "lab has ended (AWS Budgets: spent)" in said["Message"]
-    assert "pulumi destroy --refresh --stack lab" in said["Message"]
+    assert "make undeploy STACK=lab ARGS=--refresh" in said["Message"]
     assert (account.record.stopped, account.record.emptied) == ("AWS Budgets: spent", True)
     account.calls.clear()
     assert keep(account, TASK, END + timedelta(minutes=10))["phase"] == "ends"

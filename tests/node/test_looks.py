@@ -143,7 +143,7 @@ def test_an_end_from_its_first_look_to_the_word_that_nothing_is_left() -> None:
         "",
         "volume vol-3 stays: it is protected",
         "file system fs-00lasting stays: it is persistent, so its data is kept",
-        "PULUMI_K8S_DELETE_UNREACHABLE=true pulumi destroy --refresh --stack lab takes along what costs nothing, "
+        "PULUMI_K8S_DELETE_UNREACHABLE=true make undeploy STACK=lab ARGS=--refresh takes along what costs nothing, "
         "and what stands in its state.",
     ]
     assert [each for each in there.done if not each.startswith("ssm")] == [

@@ -59,9 +59,9 @@ def test_the_file_plans_and_ends_when_it_was_told_to(
         "next: replace the placeholders in it, then",
         "  make rehearse STACK=mine             rehearses it without an account",
         "  pulumi stack init mine               once",
-        "  pulumi up --stack mine               deploys it",
+        "  make deploy STACK=mine               deploys it",
         "  make extend STACK=mine HOURS=2       extends it, within its budget",
-        "  pulumi destroy --stack mine          destroys it early",
+        "  make undeploy STACK=mine             destroys it early",
     ]
 
 
@@ -73,7 +73,7 @@ config:
   gpucluster:example: true
   gpucluster:preset: lab-hybrid
   gpucluster:platform: {{publicAccessCidrs: [203.0.113.0/24]}}  # replace: who may reach the API
-{pools}  gpucluster:budget: {{maxHourlyUsd: {limit}}}  # USD; a lab that costs more is refused
+{pools}  gpucluster:budget: {{maxHourlyUsd: {limit}, maxGpus: {gpus}}}  # a lab of more is refused
   gpucluster:lifecycle: {{owner: {me}, costCentre: labs, expiry: "{end:%Y-%m-%d}"}}
   gpucluster:keeper:
     endsAt: "{end:%Y-%m-%dT%H:%M:%SZ}"
@@ -94,7 +94,7 @@ def test_the_file_has_what_a_lab_needs_and_no_more(gpus: str, pools: str, elsewh
     """Its limit of an hour leaves a tenth above the price."""
     assert main(["--stack", "mine", "--gpus", gpus], now=NOW + timedelta(microseconds=5)) == 0
     found = planned((elsewhere / "Pulumi.mine.yaml").read_text(encoding="utf-8"), NOW)
-    known = {"limit": ceil(found.prices.hourly * 1.1), "me": owner(), "end": NOW + timedelta(hours=8)}
+    known = {"limit": ceil(found.prices.hourly * 1.1), "gpus": gpus, "me": owner(), "end": NOW + timedelta(hours=8)}
     assert (elsewhere / "Pulumi.mine.yaml").read_text(encoding="utf-8") == FILE.format(pools=pools, **known)
 
 

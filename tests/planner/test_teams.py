@@ -1,6 +1,7 @@
 """Teams and people: what the planner makes of them, and what it says (Y02)."""
 
 from datetime import date
+from math import ceil
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from catalogue import quotas
 from planner.faces.outputs import aws_numbers
 from planner.teams import admissions
 from planner.types import AwsPlan
-from tests.planner.stacks import planned, rules
+from tests.planner.stacks import about, planned, rules, sections
 
 ALICE = "arn:aws:iam::123456789012:role/ml/alice"
 
@@ -140,8 +141,36 @@ def test_the_ceiling_points_at_the_pool_with_the_most() -> None:
     assert "raise budget.maxGpus to 72" in finding.remedy
 
 
-def test_without_a_ceiling_nothing_is_counted() -> None:
-    assert "gpu-ceiling" not in rules(planned("prod", {"budget.maxGpus": None}))
+def test_without_a_ceiling_nothing_is_counted_and_that_is_told() -> None:
+    """Z15: but for a stack without GPUs, where no count is dear."""
+    assert rules(planned("prod", {"budget.maxGpus": None})) == ["gpus-unbounded"]
+    (found,) = about("gpus-unbounded", planned("dev", {"budget.maxGpus": None}))
+    assert (str(found.severity), found.path) == ("warning", "gpucluster:budget.maxGpus")
+    assert found.sentence.startswith("the stack has 4 GPUs and no limit")
+    assert found.remedy.startswith("set it to 4, ")
+    bare = {"training": {}, "serving.services": [], "pools": [sections()["pools"][0]]}
+    assert "gpus-unbounded" not in rules(planned("dev", {**bare, "budget.maxGpus": None}))
+
+
+def test_a_stack_whose_cost_nobody_is_told_is_warned_of() -> None:
+    """Z15: alerts of AWS do, and so does an amount at which the keeper ends it; hours off do not."""
+    unwatched = {"budget.alerts": None}
+    (found,) = about("spending-unwatched", planned("dev", unwatched))
+    assert (str(found.severity), found.path) == ("warning", "gpucluster:budget.alerts")
+    monthly = ceil(planned().prices.monthly)
+    assert found.sentence.startswith(f"the stack may cost {monthly} USD a month, and nobody")
+    assert f"alerts: {{monthlyUsd: {monthly}, emails: [...]}}" in found.remedy
+    nights = {"keeper": {"offHours": {"timeZone": "Europe/Berlin"}}}
+    assert rules(planned("dev", {**unwatched, **nights})) == ["spending-unwatched"]
+    assert rules(planned("dev", {**unwatched, "keeper": {"maxUsd": 90_000}})) == []
+    assert rules(planned("dev")) == []
+
+
+@pytest.mark.parametrize("stack", ["dev", "lab", "prod"])
+def test_every_shipped_stack_in_the_cloud_has_its_rails(stack: str) -> None:
+    """Z15: a limit of an hour and of GPUs, and somebody who is told, or an amount at which it ends."""
+    plan = planned(stack)
+    assert not {"gpus-unbounded", "spending-unwatched"} & {each.rule for each in plan.findings}, "not even waived"
 
 
 def _month(monthly_usd: float) -> list[str]:

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import yaml
 
-from tests.review.test_workflows import ROOT, VALUES, ran, unprepared
+from tests.review.test_workflows import ROOT, VALUES, called, ran, unprepared
 
 
 def sample(page: str) -> dict[str, Any]:
@@ -99,15 +99,20 @@ def test_the_pages_sample_of_labs_for_gitlab_does_as_the_workflow_does(tmp_path:
     (job,) = sample("labs").values()
     done = ran("\n".join(job["script"]), tmp_path, LAB="lab")
     assert done.returncode == 0, done.stderr
-    said = (tmp_path / "calls").read_text().split()
-    assert said[said.index("destroy") - 1 :][:6] == ["pulumi", "destroy", "--refresh", "--yes", "--stack", "lab"]
+    vacate = ["make", "vacate", "STACK=lab", "REGION=us-east-2", "CONFIRM=lab"]
+    assert called(tmp_path)[2:] == [
+        ["aws", "eks", "update-kubeconfig", "--name", "gpucluster-lab"],
+        vacate,
+        ["make", "undeploy", "STACK=lab", "ARGS=--refresh --yes", "unreachable true"],
+        vacate,
+    ]
     (tmp_path / "calls.state").unlink()
     left = ran("\n".join(job["script"]), tmp_path, LAB="lab", AFTERWARDS=VALUES["EXPORTED"])
     assert left.returncode == 1
     for name in ("calls", "calls.state"):
         (tmp_path / name).unlink()
     assert ran("\n".join(job["script"]), tmp_path, LAB="lab", EXPORTED="{}").returncode == 0
-    assert "destroy" not in (tmp_path / "calls").read_text()
+    assert "undeploy" not in (tmp_path / "calls").read_text()
     (tmp_path / "calls").unlink()
     not_yet = job["script"][1].replace("$(make over", "$(echo false; true")
     assert ran("\n".join([not_yet, *job["script"][2:]]), tmp_path, LAB="lab").returncode == 0

@@ -7,7 +7,7 @@ import pytest
 from review.comment import comment
 from review.compared import Compared
 from review.drift import drift
-from review.post import DRIFT, LIMIT, MARKER, GitHub, main, shape
+from review.post import DRIFT, FAILED, LIMIT, MARKER, GitHub, main, shape
 from tests.review.hub import ENVIRONMENT, Hub
 from tests.review.stacks import preview, stepped, told
 from tests.review.test_comment import same_as_golden
@@ -85,6 +85,27 @@ def test_a_pull_request_that_went_on_or_is_closed_gets_nothing(
     assert "nothing is posted" in capsys.readouterr().out
     assert post(artifact, HEAD_OWNER="another") == 0
     assert hub.comments == []
+
+
+def test_a_commit_whose_preview_failed_does_not_keep_the_numbers_of_an_earlier_one(hub: Hub, artifact: Path) -> None:
+    """They stand below a line that says so, once however often it fails, and go when a preview succeeds again."""
+    line = f"{FAILED}`0123456789`**: [its run]({ENVIRONMENT['RUN_URL']}) failed."
+    assert main(["failed", "none"], ENVIRONMENT) == 0
+    assert [each["body"] for each in hub.comments] == [f"{MARKER}\n{line}\n"]
+    assert post(artifact) == 0
+    made = hub.comments[0]["body"]
+    assert made.startswith(TEXT)
+    for _ in range(2):
+        assert main(["failed", "none"], ENVIRONMENT) == 0
+        below = made.removeprefix(f"{MARKER}\n")
+        whole = f"{MARKER}\n{line} What stands below is of an earlier commit.\n\n{below}"
+        assert [each["body"] for each in hub.comments] == [whole]
+        assert shape(whole) == []
+    hub.comments[0]["body"] = f"{MARKER}\n{'x' * (LIMIT - 100)}"
+    assert main(["failed", "none"], ENVIRONMENT) == 0
+    assert hub.comments[0]["body"] == f"{MARKER}\n{line}\n"
+    assert main(["failed", "none"], {**ENVIRONMENT, "HEAD_SHA": "f" * 40}) == 0
+    assert hub.comments[0]["body"] == f"{MARKER}\n{line}\n", "it went on, or is closed"
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from review.rights import DEPLOY, JOBS, LOOK, PUSH, SERVICES, beyond
+from review.rights import DEPLOY, JOBS, LOOK, PUSH, ROLES, SERVICES, beyond
 from review.trust import CHANGES, main
+from tests.graph.stackfiles import graph_of
 
 PROVIDER = "arn:aws:iam::123456789012:oidc-provider/token.actions.githubusercontent.com"
 SUB, AUD = "token.actions.githubusercontent.com:sub", "token.actions.githubusercontent.com:aud"
@@ -136,11 +137,13 @@ def policy(*actions: str, resource: Any = "*", **more: Any) -> dict[str, Any]:
 
 
 ADMIN = policy("*")
+ACCOUNT = "arn:aws:iam::123456789012"
+ROLE, LINKED = f"{ACCOUNT}:role/gpucluster-prod-*", f"{ACCOUNT}:role/aws-service-role/*"
 POWER = {"Statement": {"Effect": "Allow", "NotAction": ["iam:*", "organizations:*"], "Resource": "*"}}
 STATE = policy(
     "s3:PutObject", "s3:DeleteObject", "kms:Decrypt", resource=["arn:aws:s3:::acme-state/*", "arn:aws:kms:key"]
 )
-NEEDED = "a job that {} needs no such right; remove it"
+OF_ROLES = ("Role", "RolePolicy", "RolePolicyAttachment")
 
 
 @pytest.mark.parametrize(
@@ -162,6 +165,10 @@ NEEDED = "a job that {} needs no such right; remove it"
         ([], {"inline": {"own": policy("iam:Create*")}}, "iam:Create*"),
         ([], {"inline": {"own": policy("IAM:attachuserpolicy")}}, "IAM:attachuserpolicy"),
         ([], {"inline": {"own": policy("iam:*Policy*")}}, "iam:*Policy*"),
+        ([], {"inline": {"own": policy("iam:CreatePolicyVersion", resource=ROLE)}}, "iam:CreatePolicyVersion"),
+        ([], {"inline": {"own": policy("iam:PutRolePolicy")}}, "of anything; write the stack's roles, such as arn:"),
+        ([], {"inline": {"own": policy("iam:PassRole", resource=[ROLE, f"{ACCOUNT}:role/*"])}}, "of anything; write"),
+        ([], {"inline": {"own": policy("iam:AttachRolePolicy", resource=f"{ACCOUNT}:*")}}, "of anything; write"),
         ([], {"managed": {"ours": policy("sagemaker:*")}}, "ours: Statement[1].Action: sagemaker:*"),
         (["--look"], {"managed": {"aws:AdministratorAccess": ADMIN}}, "*: a job that looks needs no such right"),
         (["--look"], {"managed": {"ReadOnlyAccess": policy("ec2:RunInstances")}}, "ec2:RunInstances"),
@@ -171,6 +178,8 @@ NEEDED = "a job that {} needs no such right; remove it"
             {"inline": {"own": policy("s3:PutObject")}},
             "s3:PutObject: of anything; write the state's bucket",
         ),
+        (["--look"], {"inline": {"own": policy("s3:PutObject", resource="arn:aws:s3:::*/*")}}, "of anything; write"),
+        (["--look"], {"inline": {"own": policy("kms:Decrypt", resource="arn:aws:kms:*:1:key/*")}}, "of anything; write"),
         (["--look"], {"inline": {"own": policy("s3:Put*", resource="arn:aws:s3:::a/*")}}, "s3:Put*: a job that looks"),
         (["--images"], {"inline": {"own": policy("ecr:*")}}, "ecr:*: a job that pushes images needs no such right"),
         (["--images"], {"inline": {"own": policy("ecr:DeleteRepository")}}, "ecr:DeleteRepository"),
@@ -190,8 +199,8 @@ def test_a_role_whose_policies_allow_more_is_refused(
 @pytest.mark.parametrize(
     ("job", "policies"),
     [
-        ([], {"inline": {"own": policy(*DEPLOY)}}),
-        ([], {"inline": {"own": policy("iam:PassRole", "iam:CreateServiceLinkedRole", "ec2:*", "eks:CreateCluster")}}),
+        ([], {"inline": {"own": policy(*DEPLOY), "roles": policy(*ROLES, resource=ROLE)}}),
+        ([], {"inline": {"own": policy("iam:PassRole", "iam:CreateServiceLinkedRole", "ec2:*", resource=[ROLE, LINKED])}}),
         (["--look"], {"managed": {"aws:ReadOnlyAccess": policy("athena:Get*")}, "inline": {"state": STATE}}),
         (["--look"], {"inline": {"own": policy(*LOOK)}}),
         (["--images"], {"inline": {"own": policy(*PUSH)}}),
@@ -213,4 +222,13 @@ def test_a_deployment_may_use_each_service_that_the_program_registers_resources_
     }
     assert used == {*SERVICES, "iam"}
     wanted = [f"{SERVICES.get(each, each)}:DescribeThings" for each in used]
-    assert list(beyond(JOBS["deploy"], policy(*wanted, "iam:CreateRole"))) == []
+    assert list(beyond(JOBS["deploy"], policy(*wanted, "iam:CreateRole", resource=ROLE))) == []
+
+
+def test_a_deployment_may_do_what_it_does_to_roles_and_only_to_those_it_names() -> None:
+    """What the program registers of IAM is of roles and instance profiles, and each of them has the stack's name."""
+    roles = [each for name in ("dev", "prod") for each in graph_of(name).resources.values() if ":iam/" in each.token]
+    assert {each.token.rpartition(":")[2] for each in roles} <= {*OF_ROLES, "InstanceProfile"}
+    named = [each.inputs["name"] for each in roles if each.token.endswith((":Role", ":InstanceProfile"))]
+    assert named
+    assert [each for each in named if not each.startswith(("gpucluster-dev-", "gpucluster-prod-"))] == []

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -105,8 +106,12 @@ def test_what_has_rights_runs_no_code_of_the_pull_request() -> None:
     (job,) = loaded(FOLDER / "comment.yml")["jobs"].values()
     (checkout,) = (each for each in job["steps"] if str(each.get("uses")).startswith("actions/checkout@"))
     assert checkout["with"]["ref"] == "${{ github.event.repository.default_branch }}"
-    (run,) = (each["run"] for each in job["steps"] if "run" in each)
-    assert run == "python3 -m review.post comment artifact"
+    runs = {each["if"][-12:]: each["run"] for each in job["steps"] if "run" in each}
+    assert runs == {
+        f"{sign} 'success'": f"python3 -m review.post {what} artifact"
+        for sign, what in (("==", "comment"), ("!=", "failed"))
+    }
+    assert "cancelled" not in job["if"]
 
 
 HOSTS = ("make review", "make engine", "make presets", "make test-scale")
@@ -197,6 +202,7 @@ VALUES = {
     "ASKED": "",
     "EXPORTED": '{"deployment": {"resources": [{"urn": "a"}, {"urn": "b"}]}}',
     "AFTERWARDS": '{"deployment": {"manifest": {}}}',
+    "AWS_REGION": "us-east-2",
     "RUN_URL": "https://github.com/acme/cluster/actions/runs/7",
     "IMAGE": "123456789012.dkr.ecr.us-east-2.amazonaws.com/lab/trainer",
 }
@@ -207,9 +213,16 @@ if [ "$(basename "$0")" = make ]; then
 fi
 if [ "${1:-}" = changed ]; then echo '["prod"]'; fi
 if [ "${1:-}" = over ]; then echo true; fi
-if [ "${1:-}" = destroy ]; then printf '%s' "$AFTERWARDS" > "$CALLS.state"; fi
+if [ "${1:-}" = "${REFUSED:-}" ]; then exit 1; fi
+if [ "${1:-}" = undeploy ]; then
+  echo "unreachable $PULUMI_K8S_DELETE_UNREACHABLE" >> "$CALLS"
+  printf '%s' "$AFTERWARDS" > "$CALLS.state"
+fi
 if [ "${2:-}" = export ]; then if [ -e "$CALLS.state" ]; then cat "$CALLS.state"; else printf '%s' "$EXPORTED"; fi; fi
 """
+
+
+COMMANDS = ("aws", "make", "pulumi", "python3")
 
 
 def ran(line: str, tmp_path: Path, *, pipefail: bool = False, **more: str) -> subprocess.CompletedProcess[str]:
@@ -217,7 +230,7 @@ def ran(line: str, tmp_path: Path, *, pipefail: bool = False, **more: str) -> su
 
     With pipefail only where the job names its shell: docs.github.com, Workflow syntax, `defaults.run.shell`.
     """
-    for command in ("make", "pulumi", "python3"):
+    for command in COMMANDS:
         shim = tmp_path / command
         shim.write_text(SHIM)
         shim.chmod(0o755)
@@ -257,32 +270,65 @@ def test_each_shell_step_runs(workflow: str, name: str, index: int, tmp_path: Pa
         assert words[-2:] == ["--whole", "[the artifact](https://github.com/acme/cluster/actions/runs/7#artifacts)"]
 
 
+KUBECONFIG = ["aws", "eks", "update-kubeconfig", "--name", "gpucluster-prod"]
+VACATE = ["make", "vacate", "REGION=us-east-2", "CONFIRM=prod"]
+UNDEPLOY = ["make", "undeploy", "ARGS=--refresh --yes", "unreachable true"]
+
+
+def called(tmp_path: Path) -> list[list[str]]:
+    """The commands that ran, each with its words, but for the questions about the state."""
+    found: list[list[str]] = []
+    for line in (tmp_path / "calls").read_text().splitlines():
+        found += [[line]] if line in COMMANDS else []
+        found[-1] += [] if line in COMMANDS else [line]
+    return [each for each in found if each[1:3] != ["stack", "export"]]
+
+
 def ended(tmp_path: Path, **more: str) -> tuple[subprocess.CompletedProcess[str], list[list[str]]]:
-    """The step that ends a lab, and what it called, but for the questions about the state."""
+    """The step that ends a lab, and what it called."""
     job = loaded(FOLDER / "labs.yml")["jobs"]["end"]
     assert job["defaults"] == {"run": {"shell": "bash"}}
     done = ran(job["steps"][-1]["run"], tmp_path, pipefail=True, **more)
-    called = (tmp_path / "calls").read_text().split("pulumi\n")
-    return done, [each.split() for each in called if each and not each.startswith("stack\nexport\n")]
+    return done, called(tmp_path)
 
 
 def test_a_lab_is_destroyed_only_when_it_is_over(tmp_path: Path) -> None:
     """What destroys waits for the word of the step that asks."""
     steps = loaded(FOLDER / "labs.yml")["jobs"]["end"]["steps"]
     (asks,) = (number for number, step in enumerate(steps) if step.get("id") == "over")
-    acting = [number for number, step in enumerate(steps) if "pulumi" in step.get("run", step.get("uses", ""))]
+    words = re.compile(r"pulumi|undeploy|vacate")
+    acting = [number for number, step in enumerate(steps) if words.search(step.get("run", step.get("uses", "")))]
     assert acting == [asks + 1, asks + 2]
     assert {steps[number]["if"] for number in acting} == {"steps.over.outputs.over == 'true'"}
-    done, called = ended(tmp_path)
-    assert (done.returncode, called) == (0, [["destroy", "--refresh", "--yes", "--stack", "prod"]])
-    assert "PULUMI_K8S_DELETE_UNREACHABLE=true pulumi destroy " in steps[-1]["run"]
+    done, calls = ended(tmp_path)
+    assert (done.returncode, calls) == (0, [KUBECONFIG, VACATE, UNDEPLOY, VACATE])
+    (words_of_it,) = handed(shlex.join(["make", "STACK=prod", *UNDEPLOY[1:3]]))
+    assert words_of_it == ["-m", "deploy", "destroy", "--stack", "prod", "--refresh", "--yes"]
+
+
+def test_a_cluster_that_is_gone_and_leftovers_that_stay_do_not_keep_a_lab_from_its_end(tmp_path: Path) -> None:
+    """AWS has no kubeconfig of a cluster that the keeper removed. What still stands after the destroy is an error."""
+    done, calls = ended(tmp_path, REFUSED="eks")
+    assert (done.returncode, calls) == (0, [KUBECONFIG, VACATE, UNDEPLOY, VACATE])
+    (tmp_path / "calls").unlink()
+    (tmp_path / "calls.state").unlink()
+    done, calls = ended(tmp_path, REFUSED="vacate")
+    assert (done.returncode, calls) == (1, [KUBECONFIG, VACATE, UNDEPLOY, VACATE])
+    said = "could not all be removed; it is tried"
+    assert done.stdout == f"::warning::what stands in the way of the destroy of prod {said}\n"
+
+
+def test_a_destroy_that_fails_is_the_jobs_failure(tmp_path: Path) -> None:
+    """Nothing is looked at after it: the next hour begins with what it left."""
+    done, calls = ended(tmp_path, REFUSED="undeploy")
+    assert (done.returncode, calls) == (1, [KUBECONFIG, VACATE, UNDEPLOY[:-1]])
 
 
 @pytest.mark.parametrize("empty", ["{}", VALUES["AFTERWARDS"], '{"deployment": {"resources": []}}'])
 def test_a_lab_that_is_gone_is_not_destroyed_again(empty: str, tmp_path: Path) -> None:
-    """Each hour, until LABS drops it."""
-    done, called = ended(tmp_path, EXPORTED=empty)
-    assert (done.returncode, called) == (0, [])
+    """Each hour, until LABS drops it. The log group that EKS made after the end goes."""
+    done, calls = ended(tmp_path, EXPORTED=empty)
+    assert (done.returncode, calls) == (0, [KUBECONFIG, VACATE])
     assert done.stdout == "::notice::nothing is left in the state of prod: take it out of LABS\n"
 
 
@@ -296,9 +342,9 @@ def test_a_lab_whose_state_is_not_empty_fails(tmp_path: Path) -> None:
 
 
 def test_a_state_that_cannot_be_read_is_not_an_empty_one(tmp_path: Path) -> None:
-    done, called = ended(tmp_path, EXPORTED="no JSON")
+    done, calls = ended(tmp_path, EXPORTED="no JSON")
     assert done.returncode != 0
-    assert called == []
+    assert calls == [KUBECONFIG, VACATE]
 
 
 def test_an_answer_that_is_none_destroys_nothing(tmp_path: Path) -> None:

@@ -188,4 +188,4 @@ def test_an_interrupt_ends_in_the_teardown(smoke: Callable[..., Tried]) -> None:
 def test_what_cannot_be_destroyed_is_tried_again_and_said(smoke: Callable[..., Tried]) -> None:
     tried = smoke("--stack", "dev", "--budget", "100", FAILS="destroy")
     assert (tried.status, tried.stages) == (1, ["system", "gpu", "whole", "destroy", "destroy"])
-    assert "pulumi destroy --stack dev" in tried.text
+    assert "make undeploy STACK=dev" in tried.text

@@ -156,13 +156,13 @@ def test_the_command_shows_asks_removes_and_waits_for_the_volumes(
     assert there.deleted() == [["service", "front", "--namespace", "inference"], ["namespace", "team"]]
     said = capsys.readouterr().out
     assert "delete namespace team, and with it 1 volume\n" in said
-    assert "done; next: pulumi destroy --stack lab" in said
+    assert "done; next: make undeploy STACK=lab" in said
 
 
 def test_nothing_to_do_is_said(made: Any, capsys: pytest.CaptureFixture[str]) -> None:
     there: Cluster = made([*SPACES, INSIDE])
     assert main(["--stack", "lab", "--kubectl", str(there.binary)]) == 0
-    assert capsys.readouterr().out == "nothing to remove; next: pulumi destroy --stack lab\n"
+    assert capsys.readouterr().out == "nothing to remove; next: make undeploy STACK=lab\n"
 
 
 @pytest.mark.parametrize("cluster", ["", "arn:aws:eks:us-east-2:1:cluster/gpucluster-prod", "kind-lab"])

@@ -81,11 +81,11 @@ def test_interfaces_of_nodes_that_are_gone_go_before_a_destroy(
         "delete interface eni-dead, which was made for i-dead that is gone",
         "delete interface eni-forgotten, which was made for i-unknown that is gone",
         "delete interface eni-nameless, which was made for a node that is gone",
-        "done; next: pulumi destroy --stack lab",
+        "done; next: make undeploy STACK=lab",
     ]
     assert inside == []
     assert run(*HERE) == 0
-    assert capsys.readouterr().out == "nothing to remove; next: pulumi destroy --stack lab\n"
+    assert capsys.readouterr().out == "nothing to remove; next: make undeploy STACK=lab\n"
 
 
 def test_nodes_that_go_with_a_pool_leave_interfaces_that_go_too(

@@ -113,5 +113,5 @@ def test_the_prompt_says_what_is_lost_and_a_typo_removes_nothing(
     assert vacate.main(["--stack", "lab"], ask=answer) == 1
     assert (capsys.readouterr().out, done) == (f"{shown}nothing was removed\n", [])
     assert vacate.main(["--stack", "lab"], ask=answer) == 0
-    assert (capsys.readouterr().out, done) == (f"{shown}done; next: pulumi destroy --stack lab\n", [[step]])
+    assert (capsys.readouterr().out, done) == (f"{shown}done; next: make undeploy STACK=lab\n", [[step]])
     assert questions == ["they will be deleted permanently, with their data; type lab: "] * 2
