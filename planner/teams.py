@@ -60,6 +60,16 @@ def trials_of(team: str) -> str:
     return f"trials-{team}"
 
 
+def known_groups(team: TeamPlan) -> set[str]:
+    """Groups of the identity provider's, or of the platform's, whose members are of the team."""
+    return {group for groups in team.groups.values() for group in groups}
+
+
+def pipelines_of(team: str) -> str:
+    """The namespace of a team's own Kubeflow Pipelines, where its people read and nobody of them writes."""
+    return f"pipelines-{team}"
+
+
 def admitted(team: str, role: str) -> str:
     """The group of people of a team whom the platform knows by themselves."""
     return f"gpucluster:{team}:{role}"

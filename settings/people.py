@@ -37,11 +37,16 @@ class Page(Section):
         Literal["grafana", "mlflow", "pipelines"],
         Field(description="grafana = dashboards; mlflow = runs and models; pipelines = Kubeflow Pipelines"),
     ]
-    name: Annotated[Name | None, Field(description="its name; None = the page's")] = None
+    name: Annotated[Name | None, Field(description="its name; None = the page's, with -TEAM where it is of a team")] = (
+        None
+    )
     hostname: Annotated[Hostname | None, Field(description="its hostname; None = NAME.DOMAIN of the gateway")] = None
     groups: Annotated[
         tuple[Group, ...], Field(min_length=1, max_length=32, description="groups whose members may see it")
     ]
+    team: Annotated[
+        Name | None, Field(description="page pipelines: the team whose own it shows; None = the stack's own")
+    ] = None
     role: Annotated[
         Literal["viewer", "editor", "admin"],
         Field(description="their role in Grafana; other pages have no roles"),
@@ -53,12 +58,15 @@ class Page(Section):
             raise SectionError(
                 [(("role",), f"is Grafana's, and the page is {self.page}, which has no roles; remove it")]
             )
+        if self.page != "pipelines" and self.team is not None:
+            sentence = f"is for page pipelines, and the page is {self.page}, which has nothing of one team; remove it"
+            raise SectionError([(("team",), sentence)])
         return self
 
     @property
     def called(self) -> str:
         """Its name."""
-        return self.name or self.page
+        return self.name or (f"{self.page}-{self.team}" if self.team else self.page)
 
 
 class People(Section):

@@ -1,11 +1,12 @@
 """Kubeflow Pipelines in the cluster: their database, the compiled pipelines, and the runs that a step may start."""
 
+from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from settings.secrets import PIPELINES_DATABASE, SecretKey
-from settings.sections import Section, SectionError, repeated
+from settings.sections import Path, Section, SectionError, repeated
 from settings.types import BackupHours, Matching, Name
 
 CompiledFile = Annotated[
@@ -23,6 +24,9 @@ class Upload(Section):
 
     name: Annotated[Name, Field(description="its name in Kubeflow Pipelines")]
     file: Annotated[CompiledFile, Field(description="the compiled pipeline, as kfp's compiler writes it")]
+    team: Annotated[
+        Name | None, Field(description="the team of pipelines.teams that gets it; None = the stack's own")
+    ] = None
 
 
 class Pipelines(Section):
@@ -39,7 +43,10 @@ class Pipelines(Section):
         tuple[Name, ...],
         Field(description="runs of training.runs that pipeline steps start instead of `up`"),
     ] = ()
-
+    teams: Annotated[
+        tuple[Name, ...],
+        Field(description="teams that get Kubeflow Pipelines of their own, in namespaces that no other team sees"),
+    ] = ()
     registry: Annotated[
         Literal["mlflow", "sagemaker"],
         Field(description="where models are registered: mlflow = the tracker's registry; sagemaker is refused"),
@@ -49,6 +56,18 @@ class Pipelines(Section):
     def _each_once(self) -> Self:
         said = "{} is listed twice; keep one"
         names = [each.name for each in self.uploads]
-        if twice := [*repeated(names, said, "uploads", key="name"), *repeated(self.runs, said, "runs")]:
-            raise SectionError(twice)
+        lists = (("runs", self.runs), ("teams", self.teams))
+        problems = [
+            *repeated(names, said, "uploads", key="name"),
+            *(twice for key, listed in lists for twice in repeated(listed, said, key)),
+            *self._of_teams_without(),
+        ]
+        if problems:
+            raise SectionError(problems)
         return self
+
+    def _of_teams_without(self) -> Iterator[tuple[Path, str]]:
+        for index, upload in enumerate(self.uploads):
+            if upload.team is not None and upload.team not in self.teams:
+                sentence = f"{upload.team} has no pipelines of its own; add it to training.pipelines.teams"
+                yield ("uploads", index, "team"), sentence

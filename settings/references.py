@@ -66,6 +66,7 @@ def across_sections(data: Any) -> list[Problem]:
             for problem in _pool(pools, ("slurm", "pools", index), name, "training")
         ),
         *of_slurm(slurms, runs, experiments, _below(data, "training").get("pipelines")),
+        *_pipelines_of_teams(data, teams),
         *published(data.get("serving"), answering),
         *(
             problem
@@ -223,6 +224,20 @@ def _pool(pools: Mapping[int, Mapping[str, Any]], path: Path, name: Any, role: s
 
 def _queue(queues: Mapping[int, Mapping[str, Any]], path: Path, name: Any) -> Iterable[Problem]:
     return _named(queues, path, name, "queue") if queues else ()
+
+
+def _pipelines_of_teams(data: Mapping[str, Any], teams: Mapping[int, Mapping[str, Any]]) -> Iterable[Problem]:
+    """Teams that get pipelines of their own, and pages that show those of a team."""
+    pipelines = _below(_below(data, "training"), "pipelines")
+    said = pipelines.get("teams")
+    listed = said if isinstance(said, list | tuple) else ()
+    for index, name in enumerate(listed):
+        yield from _named(teams, ("training", "pipelines", "teams", index), name, "team")
+    pages = _entries(data, "serving", "gateway", "people", "pages")
+    for index, page in pages.items():
+        team, path = page.get("team"), ("serving", "gateway", "people", "pages", index, "team")
+        if isinstance(team, str) and page.get("page") == "pipelines" and team not in listed:
+            yield path, f"team {echo(team)} has no pipelines of its own; add it to training.pipelines.teams"
 
 
 def _trials_queue(

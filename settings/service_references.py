@@ -48,6 +48,12 @@ def published(serving: Any, services: Mapping[Place, Mapping[str, Any]]) -> Iter
     yield from _pages(gateway, taken, [service.get("name") for service in services.values()])
 
 
+def _called(page: Mapping[str, Any]) -> str:
+    """A page's name where the stack file gives it none."""
+    team = page.get("team")
+    return f"{page.get('page')}-{team}" if isinstance(team, str) else str(page.get("page"))
+
+
 def _pages(gateway: Any, taken: dict[str, Place], services: Collection[Any]) -> Iterable[Problem]:
     """Pages of people that are found where something else is, or called like it."""
     people = gateway.get("people") if isinstance(gateway, Mapping) else None
@@ -55,7 +61,7 @@ def _pages(gateway: Any, taken: dict[str, Place], services: Collection[Any]) -> 
     for index, page in enumerate(pages if isinstance(pages, list | tuple) else ()):
         if not isinstance(page, Mapping):
             continue
-        path, name = ("serving", "gateway", "people", "pages", index), page.get("name", page.get("page"))
+        path, name = ("serving", "gateway", "people", "pages", index), page.get("name") or _called(page)
         if name in services:
             yield (*path, "name"), f"{echo(name)} is the name of a model service; choose another"
         hostname = page.get("hostname") or f"{name}.{gateway.get('domain')}"

@@ -8,9 +8,10 @@ from components.kubeflow.katib_hooks import TAKES_EXPERIMENTS
 from components.kubeflow.pipelines import NAMESPACE as PIPELINES
 from components.platform.namespaces import NamespaceSpec
 from components.platform.priorities import PRIORITIES
+from components.platform.taints import GPU_RESOURCE
 from components.platform.team_rights import QUEUE_KEY, TEAM_KEY
 from components.tracking.mlflow import NAMESPACE as TRACKER
-from planner.teams import RUNS, TeamPlan, trials_of
+from planner.teams import RUNS, TeamPlan, pipelines_of, trials_of
 from planner.types import Plan
 from stacks.gpu_pools import GpuPool
 
@@ -66,7 +67,22 @@ def namespace_specs(plan: Plan, pools: Sequence[GpuPool]) -> list[NamespaceSpec]
         *([NamespaceSpec(name=PEOPLE, pod_security="restricted", gpus=_NO_GPUS)] if _people(plan) else []),
         # Steps write where runs do, as whoever their image says, and have no GPUs.
         *([NamespaceSpec(name=PIPELINES, pod_security="baseline", gpus=_NO_GPUS)] if plan.pipelines else []),
+        *(_of_pipelines(name, team) for name, team in pipelines_of_teams(plan).items()),
     ]
+
+
+def _of_pipelines(name: str, team: TeamPlan) -> NamespaceSpec:
+    """That of a team's pipelines, whose steps people of the team write: they have no GPUs and no way in from outside,
+    and none takes a node's whole memory.
+    """
+    return NamespaceSpec(
+        name=name,
+        pod_security="baseline",
+        gpus=_NO_GPUS,
+        most={f"requests.{GPU_RESOURCE}": "0", "services.loadbalancers": "0", "services.nodeports": "0"},
+        limits=True,
+        labels={TEAM_KEY: team.name, QUEUE_KEY: team.queue},
+    )
 
 
 def _of_trials(plan: Plan, team: TeamPlan, training: NamespaceSpec) -> NamespaceSpec:
@@ -101,6 +117,12 @@ def trials_of_teams(plan: Plan) -> Mapping[str, TeamPlan]:
     return {trials_of(team.name): team for team in plan.teams if trials_of(team.name) in spaces(plan)}
 
 
+def pipelines_of_teams(plan: Plan) -> Mapping[str, TeamPlan]:
+    """The namespaces of teams' own pipelines, and whose they are."""
+    named = plan.pipelines.teams if plan.pipelines else ()
+    return {pipelines_of(team.name): team for team in plan.teams if team.name in named}
+
+
 def spaces(plan: Plan) -> list[str]:
     """Namespaces that may have trials: that of runs, and those of teams' experiments."""
     teams = {each.namespace for each in plan.experiments.values()} - {RUNS}
@@ -110,4 +132,5 @@ def spaces(plan: Plan) -> list[str]:
 def copying(plan: Plan) -> list[str]:
     """Namespaces whose pods copy from and to the object store. Katib's database is in Kubeflow's."""
     copied = plan.trial_database is not None and plan.trial_database.backup_hours is not None
-    return [RUNS, *trials_of_teams(plan), "inference", TRACKER, PIPELINES, *(["kubeflow"] if copied else [])]
+    of_teams = [*trials_of_teams(plan), *pipelines_of_teams(plan)]
+    return [RUNS, *of_teams, "inference", TRACKER, PIPELINES, *(["kubeflow"] if copied else [])]

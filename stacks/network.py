@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 from components.gateway.traefik import LABELS as TRAEFIK
 from components.gateway.traefik import PLAIN_PORT, TLS_PORT
-from components.kubeflow.pipelines import NAMESPACE as PIPELINES
 from components.platform.network_rules import DENY, JOB_KEY, NAMES, Flow, Pods, Reach, Rule, at, gang, internet
 from components.platform.taints import GATE_KEY
 from components.serving.arguments import PORT
@@ -59,19 +58,19 @@ def network_rules(
     tracking: TrackingPlan | None,
     outside: bool,
     to_zero: bool,
-    pipelines: bool,
+    pipelines: Sequence[str],
     registry: int | None,
 ) -> Mapping[str, Sequence[Rule]]:
     """The rules by namespace; `gates` are the pools that are measured. Katib is there for namespaces of `trials`, with
     `tracking` what runs tell, with `outside` what brings secrets, with `to_zero` what takes last replicas away, with
-    `pipelines` those of Kubeflow, with `registry`, the port that signatures are fetched from, what checks them.
+    `pipelines` those of Kubeflow in these namespaces, with `registry`, the port that signatures are fetched from, what
+    checks them.
     """
     katib = experiment_rules(known.api, stores(known), trials) if trials else {}
     told = tracking_rules(tracking, stores(known), trials or ("training",)) if tracking else {}
-    steps = pipelines_rules(known.api, stores(known), tracked=TRACKER in told) if pipelines else {}
+    steps = pipelines_rules(known.api, stores(known), pipelines, tracked=TRACKER in told)
     own = {TRACKER: [DENY, NAMES, *told[TRACKER], *steps.get(TRACKER, ())]} if TRACKER in told else {}
-    if PIPELINES in steps:
-        own[PIPELINES] = [DENY, NAMES, scraped(), *steps[PIPELINES]]
+    own |= {each: [DENY, NAMES, scraped(), *steps[each]] for each in pipelines}
     pages = people_rules(gateway.people) if gateway and gateway.people else {}
     rules = (
         (_way_in(known, gateway) if gateway else {})

@@ -11,7 +11,7 @@ from components.serving.autoscaler import supporting
 from planner.serving.gateway import REQUEST, PagePlan
 from planner.types import Plan
 from stacks.gateway import WayIn
-from stacks.people_network import TARGETS
+from stacks.people_network import target
 from stacks.platform import Platform
 from stacks.services import Services
 
@@ -50,13 +50,13 @@ def deploy_people(
     )
 
     def page(planned: PagePlan) -> pulumi.Output[str]:
-        target = TARGETS[planned.page]
+        found = target(planned)
         args = PageArgs(
             page=planned.name,
             namespace=namespace,
-            service=target.service,
-            port=target.port,
-            at=services.namespaces[target.namespace],
+            service=found.service,
+            port=found.port,
+            at=services.namespaces[found.namespace],
             hostname=planned.hostname,
             groups=planned.groups,
             role=planned.role,

@@ -1,7 +1,7 @@
 """Network policies of pages and single sign-on: a page is reached through the gateway only."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from catalogue import versions
 from components.gateway.sign_in import LABELS, NAMESPACE, PORT
@@ -14,7 +14,8 @@ from components.tracking.mlflow import NAMESPACE as TRACKER
 from components.tracking.mlflow import PORT as TRACKER_PORT
 from components.tracking.mlflow import SERVER as TRACKER_SERVER
 from components.tracking.mlflow import SERVICE as TRACKER_SERVICE
-from planner.serving.gateway import PeoplePlan
+from planner.serving.gateway import PagePlan, PeoplePlan
+from planner.teams import pipelines_of
 from stacks.namespaces import GATEWAY
 
 _SERVERS = "inference"
@@ -51,6 +52,12 @@ TARGETS = {
 """Grafana's names are those of its chart."""
 
 
+def target(page: PagePlan) -> Target:
+    """What a page leads to. That of a team's has the same names in the team's namespace."""
+    found = TARGETS[page.page]
+    return found if page.team is None else replace(found, namespace=pipelines_of(page.team))
+
+
 def people_rules(plan: PeoplePlan) -> Mapping[str, Sequence[Rule]]:
     """The rules by namespace. Whoever asks people asks their issuer, and nobody else outside.
 
@@ -59,7 +66,7 @@ def people_rules(plan: PeoplePlan) -> Mapping[str, Sequence[Rule]]:
     asks, traefik = Pods(labels=LABELS), Pods(namespace=GATEWAY, labels=TRAEFIK)
     port = [plan.issuer_port]
     issuer = Reach(cidrs=plan.issuer_networks, ports=port) if plan.issuer_networks else internet(port)
-    targets = [TARGETS[name] for name in dict.fromkeys(page.page for page in plan.pages)]
+    targets = {each.namespace: each for each in map(target, plan.pages)}.values()
     to_pages = [
         Flow(peers=[Pods(namespace=each.namespace, labels=each.labels)], ports=[each.pod_port]) for each in targets
     ]

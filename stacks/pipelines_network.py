@@ -18,8 +18,20 @@ from stacks.backups import COPIES, copies_rule
 STEPS = Pods(having=WORKFLOW_KEY)
 
 
-def pipelines_rules(api: Reach, stores: Sequence[Reach], *, tracked: bool) -> Mapping[str, Sequence[Rule]]:
-    """The rules where pipelines are, and where steps tell a tracker. `stores` is how pods reach the object store."""
+def pipelines_rules(
+    api: Reach, stores: Sequence[Reach], spaces: Sequence[str], *, tracked: bool
+) -> Mapping[str, Sequence[Rule]]:
+    """The rules in the `spaces` where pipelines are, and where steps tell a tracker, which knows no teams: those of
+    teams do not. `stores` is how pods reach the object store.
+    """
+    found = {each: _rules(api, stores, tracked=tracked and each == NAMESPACE) for each in spaces}
+    told = Flow(peers=[Pods(namespace=NAMESPACE, having=WORKFLOW_KEY)], ports=[TRACKER_PORT])
+    heard = Rule(name="pipelines-tell", pods=Pods(labels=TRACKER_SERVER), ingress=[told])
+    return {**found, **({TRACKER: [heard]} if tracked and NAMESPACE in spaces else {})}
+
+
+def _rules(api: Reach, stores: Sequence[Reach], *, tracked: bool) -> Sequence[Rule]:
+    """Those of one namespace, whose programs and steps speak with each other and with none of another one's."""
     asks_api = at(api)
     keeps = list(map(at, stores))
     server, metadata = Pods(labels=SERVER), Pods(labels=METADATA)
@@ -34,7 +46,7 @@ def pipelines_rules(api: Reach, stores: Sequence[Reach], *, tracked: bool) -> Ma
         *([tells] if tracked else []),
         *keeps,
     ]
-    own = [
+    return [
         Rule(
             name="pipelines-server",
             pods=server,
@@ -77,6 +89,3 @@ def pipelines_rules(api: Reach, stores: Sequence[Reach], *, tracked: bool) -> Ma
         Rule(name="pipelines-upload", pods=Pods(labels=UPLOADS), egress=[Flow(peers=[server], ports=serves)]),
         Rule(name="pipeline-steps", pods=STEPS, egress=steps),
     ]
-    told = Flow(peers=[Pods(namespace=NAMESPACE, having=WORKFLOW_KEY)], ports=[TRACKER_PORT])
-    heard = Rule(name="pipelines-tell", pods=Pods(labels=TRACKER_SERVER), ingress=[told])
-    return {NAMESPACE: own, **({TRACKER: [heard]} if tracked else {})}

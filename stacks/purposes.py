@@ -8,7 +8,7 @@ from stacks.platform_services import ObjectStore
 
 PURPOSES: Mapping[str, tuple[str, ...]] = {
     "checkpoints": ("checkpoints",),
-    "tracking": ("tracking/artifacts", "pipelines"),
+    "tracking": ("tracking/artifacts", "pipelines", "team-pipelines"),
     "backups": ("backups", "tracking/backups"),
     "records": ("results", "gates"),
 }

@@ -29,7 +29,7 @@ from planner.types import Plan
 from stacks import devices
 from stacks.certificates import deploy_certificates
 from stacks.charts import chart_source
-from stacks.namespaces import copying, namespace_specs, spaces, trials_of_teams
+from stacks.namespaces import copying, namespace_specs, pipelines_of_teams, spaces, trials_of_teams
 from stacks.network import mail_ports, network_rules
 from stacks.outside import Outside, deploy_outside
 from stacks.platform import Platform
@@ -83,7 +83,7 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
         tracking=plan.tracking,
         outside=plan.external_secrets is not None,
         to_zero=plan.to_zero,
-        pipelines=plan.pipelines is not None,
+        pipelines=[PIPELINES, *pipelines_of_teams(plan)] if plan.pipelines else [],
         registry=plan.signatures.port if plan.signatures else None,
     )
     NetworkRules("network-rules", NetworkRulesArgs(rules=rules, names=namespaces), at_platform)

@@ -8,7 +8,7 @@ import pulumi
 from components.platform.network_rules import NetworkRules, NetworkRulesArgs
 from components.platform.team_rights import TeamRights
 from components.platform.teams import Teams, TeamsArgs, TeamSpec
-from planner.teams import TeamPlan, admissions, trials_of
+from planner.teams import TeamPlan, admissions, pipelines_of, trials_of
 from planner.types import Plan
 from stacks.network import team_rules
 from stacks.platform import Platform
@@ -68,5 +68,9 @@ def _spec(team: TeamPlan, plan: Plan, services: Services) -> TeamSpec:
         storage_gib=team.storage_gib,
         groups={str(role): groups for role, groups in team.groups.items()},
         withheld=[SERVING],
-        trials=services.namespaces.get(trials_of(team.name)),
+        read={
+            what: services.namespaces[there]
+            for what, there in (("trials", trials_of(team.name)), ("pipelines", pipelines_of(team.name)))
+            if there in services.namespaces
+        },
     )

@@ -4,7 +4,7 @@ What pods print is collected where that of all pods is, so Argo archives no logs
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pulumi
@@ -29,7 +29,8 @@ _DAY_S = 86_400
 @dataclass(frozen=True, kw_only=True)
 class ArgoArgs:
     """`images` go by Argo's names, workflow-controller and argoexec; the former asks for the rest. Pods of Workflows
-    are of the RuntimeClass `sandbox`, None for none.
+    are of the RuntimeClass `sandbox`, None for none. `kinds` are there already, as those of a cluster's first Argo are;
+    None where they are to be made.
     """
 
     namespace: pulumi.Input[str]
@@ -37,6 +38,7 @@ class ArgoArgs:
     millicores: int
     memory_mib: int
     sandbox: str | None = None
+    kinds: Sequence[pulumi.Resource] | None = None
 
 
 def argo_config(sandbox: str | None = None) -> dict[str, str]:
@@ -63,16 +65,14 @@ def argo_config(sandbox: str | None = None) -> dict[str, str]:
 
 
 class Argo(Component):
-    """The kinds and the controller. `ready` is the resource after which Workflows are acted on."""
+    """The kinds and the controller. `ready` is the resource after which Workflows of its namespace are acted on."""
 
     ready: pulumi.Resource
+    kinds: Sequence[pulumi.Resource]
 
     def __init__(self, name: str, args: ArgoArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
-        kinds = [
-            k8s.apiextensions.v1.CustomResourceDefinition(self.named(each.plural), definition(each), self.child())
-            for each in KINDS
-        ]
+        self.kinds = args.kinds if args.kinds is not None else self._kinds()
         account = PipelinesAccount(
             self.named("access"),
             AccountArgs(account=ARGO, namespace=args.namespace, within={"": (args.namespace, argo_rules())}),
@@ -111,5 +111,11 @@ class Argo(Component):
             writes=False,
             priority="system-cluster-critical",
         )
-        self.ready = running(self, "controller", program, args.namespace, [*kinds, config])
+        self.ready = running(self, "controller", program, args.namespace, [*self.kinds, config])
         self.register_outputs({"kinds": [each.kind for each in KINDS]})
+
+    def _kinds(self) -> list[pulumi.Resource]:
+        return [
+            k8s.apiextensions.v1.CustomResourceDefinition(self.named(each.plural), definition(each), self.child())
+            for each in KINDS
+        ]

@@ -4,7 +4,7 @@ Left out are what serves pipelines of version 1 alone - the cache's webhook and 
 of visualisations, the viewer - and SeaweedFS, in whose place the platform's own store is.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pulumi
@@ -49,15 +49,16 @@ METADATA_REQUEST, SERVER_REQUEST, ARGO_REQUEST, OTHERS_REQUEST = (50, 128), (250
 @dataclass(frozen=True, kw_only=True)
 class PipelinesArgs:
     """`images` go by the vendors' names, `database_image` is MySQL, which keeps its files on a volume of `gib` of the
-    class `storage_class`. `jobs` is the namespace of runs. `granted` resolve when pods of these accounts may write in
-    the store, by the account. `scripts` are those of steps, by name, whose pods are of the RuntimeClass `sandbox`.
+    class `storage_class`. `jobs` is the namespace of runs that steps may start, None for none. `granted` resolve when
+    pods of these accounts may write in the store, by the account. `scripts` are those of steps, by name, whose pods are
+    of the RuntimeClass `sandbox`. `kinds` are those of Argo and Pipelines where there are some of them already.
     """
 
     images: Mapping[str, str]
     metadata_image: str
     database_image: str
     namespace: pulumi.Input[str]
-    jobs: pulumi.Input[str]
+    jobs: pulumi.Input[str] | None
     password: pulumi.Input[str]
     storage_class: pulumi.Input[str]
     gib: int
@@ -65,14 +66,16 @@ class PipelinesArgs:
     granted: Mapping[str, pulumi.Input[str]]
     scripts: Mapping[str, str]
     sandbox: str | None = None
+    kinds: Sequence[pulumi.Resource] | None = None
 
 
 class Pipelines(Component):
     """All of it. `ready` is the resource after which pipelines are taken and their runs are started, `database` has
-    what they and ML Metadata know.
+    what they and ML Metadata know, `kinds` are the cluster's.
     """
 
     ready: pulumi.Resource
+    kinds: Sequence[pulumi.Resource]
     database: Database
 
     def __init__(self, name: str, args: PipelinesArgs, opts: pulumi.ResourceOptions | None = None) -> None:
@@ -106,9 +109,11 @@ class Pipelines(Component):
                 millicores=ARGO_REQUEST[0],
                 memory_mib=ARGO_REQUEST[1],
                 sandbox=args.sandbox,
+                kinds=args.kinds,
             ),
             self.child(),
         )
+        self.kinds = argo.kinds
         metadata = Metadata(
             self.named("metadata"),
             MetadataArgs(
@@ -154,11 +159,22 @@ class Pipelines(Component):
         return PipelinesAccount(self.named(role), args, self.child()).name
 
     def _steps(self) -> list[pulumi.Resource]:
-        """The steps' account and scripts, and the token of the account that makes runs' jobs."""
+        """The steps' account and scripts, and where there are runs the token of the account that makes their jobs."""
         key = self._args.store.key()
         self._account("runner", RUNNER, runner_rules([key["secretName"]] if key else []))
-        starter = self._account("starter", STARTER, starter_rules(), self._args.jobs)
-        token = k8s.core.v1.Secret(
+        scripts = k8s.core.v1.ConfigMap(
+            self.named("scripts"),
+            k8s.core.v1.ConfigMapInitArgs(
+                metadata=k8s.meta.v1.ObjectMetaArgs(name=SCRIPTS, namespace=self._args.namespace),
+                data=self._args.scripts,
+            ),
+            self.child(),
+        )
+        return [scripts] if self._args.jobs is None else [self._starter(self._args.jobs), scripts]
+
+    def _starter(self, jobs: pulumi.Input[str]) -> pulumi.Resource:
+        starter = self._account("starter", STARTER, starter_rules(), jobs)
+        return k8s.core.v1.Secret(
             self.named("starter-token"),
             k8s.core.v1.SecretInitArgs(
                 metadata=k8s.meta.v1.ObjectMetaArgs(
@@ -171,15 +187,6 @@ class Pipelines(Component):
             # Kubernetes fills it in (Kubernetes documentation, Manually create an API token for a ServiceAccount).
             self.child(ignore_changes=["data"]),
         )
-        scripts = k8s.core.v1.ConfigMap(
-            self.named("scripts"),
-            k8s.core.v1.ConfigMapInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name=SCRIPTS, namespace=self._args.namespace),
-                data=self._args.scripts,
-            ),
-            self.child(),
-        )
-        return [token, scripts]
 
     def _agents(self) -> pulumi.Resource:
         """What tells the server how runs get on, and what starts them by the clock."""

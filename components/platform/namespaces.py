@@ -21,8 +21,8 @@ DEFAULT_LIMIT = {"cpu": "2", "memory": "2Gi"}
 @dataclass(frozen=True, kw_only=True)
 class NamespaceSpec:
     """A namespace. With `pins_memory` it is `privileged` to Pod Security, and a policy of its own holds its pods to
-    `baseline` and IPC_LOCK (`pinned_memory`). `gpus` are those that pods of a priority class may have in it; with
-    `limits` containers get default requests.
+    `baseline` and IPC_LOCK (`pinned_memory`). `gpus` are those that pods of a priority class may have in it, and `most`
+    is a quota of all pods; with `limits` containers get default requests.
 
     A class that others give way to has no share here, or one that is all there is for it: a quota forbids a pod before
     any scheduler sees it, and who is forbidden preempts nobody.
@@ -32,6 +32,7 @@ class NamespaceSpec:
     pod_security: PodSecurity
     pins_memory: bool = False
     gpus: Mapping[str, int] = field(default_factory=dict)
+    most: Mapping[str, str] = field(default_factory=dict)
     limits: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
 
@@ -71,6 +72,7 @@ class Namespaces(Component):
         name = namespace.metadata.name.apply(str)
         rules = [self._limit(spec, name)] if spec.limits else []
         rules += [self._restrict(spec, name, priority, gpus) for priority, gpus in spec.gpus.items()]
+        rules += [self._quota(spec, name)] if spec.most else []
         return pulumi.Output.all(name, *rules).apply(lambda known: str(known[0]))
 
     def _limit(self, spec: NamespaceSpec, namespace: pulumi.Output[str]) -> pulumi.Output[str]:
@@ -85,6 +87,16 @@ class Namespaces(Component):
                 ]
             ),
             opts=self.child(),
+        ).id
+
+    def _quota(self, spec: NamespaceSpec, namespace: pulumi.Output[str]) -> pulumi.Output[str]:
+        return k8s.core.v1.ResourceQuota(
+            self.named(f"{spec.name}-quota"),
+            k8s.core.v1.ResourceQuotaInitArgs(
+                metadata=k8s.meta.v1.ObjectMetaArgs(name="most", namespace=namespace),
+                spec=k8s.core.v1.ResourceQuotaSpecArgs(hard=spec.most),
+            ),
+            self.child(),
         ).id
 
     def _restrict(

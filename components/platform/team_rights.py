@@ -26,7 +26,8 @@ _SEEN: Sequence[Right] = (
     ("batch.volcano.sh", ("jobs",), LOOK),
     ("scheduling.volcano.sh", ("podgroups",), LOOK),
     ("networking.k8s.io", ("networkpolicies",), LOOK),
-    ("kubeflow.org", ("experiments", "suggestions", "trials", "pytorchjobs"), LOOK),
+    ("kubeflow.org", ("experiments", "suggestions", "trials", "pytorchjobs", "scheduledworkflows"), LOOK),
+    ("argoproj.io", ("workflows",), LOOK),
 )
 _RUN: Sequence[Right] = (
     ("", ("pods", "configmaps", "persistentvolumeclaims"), CHANGE),

@@ -1,7 +1,7 @@
 """Teams: a namespace each, with its people's rights, its quota and the label of its queue."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pulumi
 import pulumi_kubernetes as k8s
@@ -16,7 +16,8 @@ from components.platform.team_rights import QUEUE_KEY, TEAM_KEY
 class TeamSpec:
     """A team. Groups are those of people, by their role; `storage_gib` are the volumes of its claims together.
 
-    Pods of the priority classes `withheld` get no GPU here. All of the groups read in the namespace `trials`, if any.
+    Pods of the priority classes `withheld` get no GPU here. All of the groups read in the namespaces of `read`, by what
+    these are for.
     """
 
     name: str
@@ -26,7 +27,7 @@ class TeamSpec:
     storage_gib: int
     groups: Mapping[str, Sequence[str]]
     withheld: Sequence[str] = ()
-    trials: pulumi.Input[str] | None = None
+    read: Mapping[str, pulumi.Input[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,9 +64,8 @@ class Teams(Component):
         made = [self._limits(spec, name), self._quota(spec, name)]
         made += [self._withhold(spec, name, priority) for priority in spec.withheld]
         made += [self._bind(spec, name, role, groups, roles[role]) for role, groups in spec.groups.items()]
-        if spec.trials is not None:
-            everybody = sorted({group for groups in spec.groups.values() for group in groups})
-            made.append(self._bind(spec, spec.trials, "trials", everybody, roles["viewer"]))
+        everybody = sorted({group for groups in spec.groups.values() for group in groups})
+        made += [self._bind(spec, there, what, everybody, roles["viewer"]) for what, there in spec.read.items()]
         return pulumi.Output.all(name, *made).apply(lambda known: str(known[0]))
 
     def _limits(self, spec: TeamSpec, namespace: pulumi.Output[str]) -> pulumi.Output[str]:

@@ -170,7 +170,8 @@ def services(plan: Plan) -> Iterator[RenderableType]:
 def page_facts(people: PeoplePlan) -> Iterator[tuple[str, str]]:
     """Which page is open to whom."""
     for page in people.pages:
-        role = f" as {page.role}" if page.role else ", to whom it shows everybody's"
+        shown = f"what is team {page.team}'s" if page.team else "everybody's"
+        role = f" as {page.role}" if page.role else f", to whom it shows {shown}"
         yield page.name, f"https://{page.hostname} to members of {', '.join(page.groups)}{role}"
     yield "vouched for by", f"{people.issuer}, asked again after {people.session_seconds // 3600} h"
 

@@ -103,7 +103,7 @@ def optional(settings: Settings, pools: Sequence[PoolPlan], gateway: GatewayPlan
     if has_mlflow(training):
         found += _TRACKING
     if training.pipelines:
-        found += _PIPELINES
+        found += [each._replace(replicas=1 + len(training.pipelines.teams)) for each in _PIPELINES]
     if getattr(settings, "external_secrets", None):
         found.append(_OUTSIDE)
     if settings.monitoring and settings.monitoring.isolation:

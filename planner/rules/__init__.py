@@ -23,6 +23,7 @@ from planner.rules import (  # noqa: F401 - each registers its rules
     monitoring,
     network,
     nodes,
+    pipelines,
     placement,
     reliability,
     replicas,

@@ -7,6 +7,7 @@ from planner.draft import AwsDraft, Draft, aws_rule, rule, warning
 from planner.findings import Observation
 from planner.rules.known import answering
 from planner.serving.gateway import PagePlan
+from planner.teams import known_groups
 from settings.serving import Service, Triton
 
 _WHOLE = IPv4Network("0.0.0.0/0")
@@ -117,6 +118,10 @@ def gateway_listeners(draft: Draft) -> Iterable[Observation]:
         )
 
 
+_OF_A_TEAM = {
+    "mlflow": "give the teams stacks of their own",
+    "pipelines": "give the teams pipelines and pages of their own (training.pipelines.teams, team of the page)",
+}
 _MISSING = {
     "grafana": ("monitoring", "add monitoring: {}"),
     "mlflow": ("training.tracking of kind mlflow", "add training.tracking: {kind: mlflow}"),
@@ -138,6 +143,13 @@ def _there(draft: Draft) -> dict[str, bool]:
         "mlflow": training.tracking is not None and training.tracking.kind == "mlflow",
         "pipelines": training.pipelines is not None,
     }
+
+
+def _others(draft: Draft, page: PagePlan) -> list[str]:
+    """Groups that a team's page admits, and of which another team has members and this one has none."""
+    own = {group for team in draft.teams if team.name == page.team for group in known_groups(team)}
+    theirs = {group for team in draft.teams if team.name != page.team for group in known_groups(team)}
+    return sorted((theirs - own) & set(page.groups))
 
 
 @rule(
@@ -162,7 +174,8 @@ def page_missing(draft: Draft, page: PagePlan) -> Iterable[Observation]:
     "R11 Y02",
     by_name=True,
     each=_pages,
-    formula="teams of the stack <= 1, or no page that shows everybody's work to whoever sees it",
+    formula="teams of the stack <= 1, or no page that shows everybody's work to whoever sees it, and none of a team "
+    "that admits a group of another one's",
     source="MLflow documentation, Basic HTTP Authentication: off by default; Kubeflow Pipelines 2.17, "
     "backend/src/apiserver/auth: users are told apart in the multi-user mode only",
 )
@@ -171,13 +184,23 @@ def page_shared(draft: Draft, page: PagePlan) -> Iterable[Observation]:
     teams = [team.name for team in draft.settings.teams]
     if len(teams) < 2:
         return
-    if page.role is None:
+    if page.team is not None:
+        if groups := _others(draft, page):
+            yield Observation(
+                path="groups",
+                sentence=f"members of {', '.join(groups)} are of another team, and see and may change what team "
+                f"{page.team} has in {page.page}",
+                remedy="name only groups of the team, or waive page-shared with the page's name as subject and the "
+                "reason",
+                inputs={"groups": ", ".join(groups), "team": page.team},
+            )
+    elif page.role is None:
         yield Observation(
             path="groups",
             sentence=f"members of {', '.join(page.groups)} see and may change what everybody has in {page.page}, "
             f"whichever of the teams {', '.join(teams)} it is of",
-            remedy="name only groups that may see all of it, give the teams stacks of their own, or waive "
-            "page-shared with the page's name as subject and the reason",
+            remedy=f"name only groups that may see all of it, {_OF_A_TEAM[page.page]}, or waive page-shared with the "
+            "page's name as subject and the reason",
             inputs={"groups": ", ".join(page.groups), "teams": ", ".join(teams)},
         )
 

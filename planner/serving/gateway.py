@@ -25,7 +25,8 @@ _HTTPS_PORT = 443
 @dataclass(frozen=True, kw_only=True)
 class PagePlan:
     """A `page` under a name and at a hostname of its own, for members of any of the groups. `role` is theirs in
-    Grafana, None at a page that knows no roles: there everybody who sees it may do all that it lets do.
+    Grafana, None at a page that knows no roles: there everybody who sees it may do all that it lets do. It shows what
+    is the `team`'s alone, None where it shows everybody's.
     """
 
     name: str
@@ -33,6 +34,7 @@ class PagePlan:
     hostname: str
     groups: tuple[str, ...]
     role: str | None
+    team: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,8 +63,8 @@ class PeoplePlan:
         return tuple(dict.fromkeys((*(group for page in self.pages for group in page.groups), *self.callers)))
 
     def hostnames(self, page: str) -> tuple[str, ...]:
-        """Where a page is found."""
-        return tuple(each.hostname for each in self.pages if each.page == page)
+        """Where a page of no team is found."""
+        return tuple(each.hostname for each in self.pages if each.page == page and each.team is None)
 
 
 def plan_people(people: People | None, domain: str, callers: Iterable[str] = ()) -> PeoplePlan | None:
@@ -86,6 +88,7 @@ def _page(page: Page, domain: str) -> PagePlan:
         hostname=page.hostname or f"{page.called}.{domain}",
         groups=page.groups,
         role=page.role if page.page == "grafana" else None,
+        team=page.team,
     )
 
 

@@ -9,6 +9,7 @@ from planner.rules.metal import (  # noqa: F401 - each registers its rules
     lustre_machines,
     machine_parts,
     machines,
+    pipelines,
     servers,
     site,
     storage_servers,

@@ -7,6 +7,7 @@ import pytest
 from planner.faces.nodes import page_facts
 from planner.faces.outputs import numbers
 from planner.serving.gateway import PagePlan, PeoplePlan
+from settings.errors import SettingsError
 from tests.planner.stacks import planned, planned_metal, rules
 
 GATEWAY: dict[str, Any] = {"domain": "llm.example.com", "issuer": {"kind": "private-ca"}, "callers": ["10.0.0.0/8"]}
@@ -117,6 +118,49 @@ def test_teams_that_see_each_others_work_are_named(
     shared = [each for each in found.warnings if each.rule == "page-shared"]
     assert [each.subject for each in shared] == told
     assert all("vision, language" in str(each) for each in shared)
+
+
+OF_VISION = {"page": "pipelines", "team": "vision", "groups": ["vision"]}
+THEIRS = {"training.pipelines": {"teams": ["vision"]}, **QUEUES, "teams": TEAMS}
+
+
+@pytest.mark.parametrize(
+    ("page", "told"),
+    [
+        (OF_VISION, []),
+        ({**OF_VISION, "groups": ["vision", "platform"]}, []),
+        ({**OF_VISION, "groups": ["vision", "language"]}, ["pipelines-vision"]),
+        ({"page": "pipelines", "groups": ["vision"]}, ["pipelines"]),
+    ],
+    ids=["its own people", "and somebody of no team", "and another team's", "the stack's own page"],
+)
+def test_a_teams_own_pipelines_are_shown_to_that_team_y02(page: dict[str, Any], told: list[str]) -> None:
+    found = planned("dev", {**opened(page), **THEIRS})
+    assert [each.subject for each in found.warnings if each.rule == "page-shared"] == told
+    assert "page-missing" not in rules(found)
+
+
+def test_the_plan_says_that_a_page_is_of_one_team() -> None:
+    gateway = planned("dev", {**opened(OF_VISION), **THEIRS}).gateway
+    assert gateway is not None
+    assert gateway.people is not None
+    said = dict(page_facts(gateway.people))
+    assert said["pipelines-vision"] == (
+        "https://pipelines-vision.llm.example.com to members of vision, to whom it shows what is team vision's"
+    )
+
+
+@pytest.mark.parametrize(
+    ("page", "said"),
+    [
+        ({**OF_VISION, "team": "language"}, "team 'language' has no pipelines of its own; add it to"),
+        ({**OF_VISION, "page": "mlflow"}, "is for page pipelines, and the page is mlflow"),
+    ],
+)
+def test_a_page_of_a_team_that_has_none_is_refused(page: dict[str, Any], said: str) -> None:
+    with pytest.raises(SettingsError) as error:
+        planned("dev", {**opened(page), **THEIRS})
+    assert f"pages[0].team: {said}" in str(error.value)
 
 
 NO_WAY_OUT = {"platform.network": {"nat": "none"}}
