@@ -3,8 +3,9 @@
 import sys
 from pathlib import Path
 
+from rehearsal import places
 from rehearsal.images import identity
-from rehearsal.kubelet.process import RealProcess, free_port
+from rehearsal.kubelet.process import RealProcess
 from rehearsal.kubelet.program import Ends, Exit, Launch, Program
 from rehearsed.scripts import scaled
 
@@ -22,16 +23,13 @@ def run(launch: Launch) -> Program:
     if kind := identity.refusal(launch, who, ACTION, "*"):
         said = f"User: {who.session()} is not authorized to perform: {ACTION} because no {kind} policy allows it"
         return Ends(launch.now, Exit(1, said))
-    port, local = _listens(launch.argv), free_port()
+    port = next(int(word.partition("=")[2]) for word in launch.argv if word.startswith("--listen="))
+    local = places.free_port()
     account = launch.world.aws
     own = {"--address": account.url, "--listen": str(local)}
     argv = [scaled(_told(word, own)) for word in launch.argv[1:]]
     keys = {name: account.variables[name] for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")}
     return RealProcess(launch, Path(sys.executable), argv, {port: local}, keys, own_words=True)
-
-
-def _listens(argv: list[str]) -> int:
-    return next(int(word.partition("=")[2]) for word in argv if word.startswith("--listen="))
 
 
 def _told(word: str, own: dict[str, str]) -> str:

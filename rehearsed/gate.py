@@ -145,7 +145,7 @@ def outputs(launch: Launch) -> dict[str, str]:
     cards = plan["devices"] if infiniband else None
     found = {
         "report": gate_texts.report(
-            count, switched=board.links > 0 and host.machine.gpu_count > 1, starts=_starts(launch)
+            count, switched=board.links > 0 and host.machine.gpu_count > 1, starts=not lasting(launch, "fabric-manager")
         ),
         "links": gate_texts.links(here, board.links, board.link_gbps),
         "slots": gate_texts.slots(here),
@@ -184,10 +184,6 @@ def outputs(launch: Launch) -> dict[str, str]:
 
 def _mhz(most: int, slow: bool) -> str:
     return f"{int(most * (SLOWED_SHARE if slow else 1))}, {most}"
-
-
-def _starts(launch: Launch) -> bool:
-    return not lasting(launch, "fabric-manager")
 
 
 def _spoken(launch: Launch, rank: int, cards: int | None) -> str:

@@ -79,7 +79,7 @@ class CloudApp:
             if environ["PATH_INFO"].startswith("/rehearsal/"):
                 status, reply = self._control.handle(environ["REQUEST_METHOD"], environ["PATH_INFO"], body)
                 said = json.dumps(reply, default=str).encode()
-                return _reply(start_response, status, "application/json", said), 0.0
+                return _reply(start_response, status, said), 0.0
             if own:
                 return list(self._moto(environ, start_response)), 0.0
             signed = signatures.parse(environ)
@@ -140,14 +140,14 @@ def _read_body(environ: Environ) -> bytes | None:
     return body
 
 
-def _reply(start_response: StartResponse, status: int, content_type: str, body: bytes) -> list[bytes]:
-    reason = HTTPStatus(status).phrase
-    start_response(f"{int(status)} {reason}", [("Content-Type", content_type), ("Content-Length", str(len(body)))])
+def _reply(start_response: StartResponse, status: int, body: bytes) -> list[bytes]:
+    headers = [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
+    start_response(f"{int(status)} {HTTPStatus(status).phrase}", headers)
     return [body]
 
 
 def _plainly(start_response: StartResponse, status: int, reason: str) -> list[bytes]:
-    return _reply(start_response, status, "application/json", json.dumps({"error": reason}).encode())
+    return _reply(start_response, status, json.dumps({"error": reason}).encode())
 
 
 def _refuse(start: StartResponse, operation: Operation, status: int, code: str, message: str) -> list[bytes]:

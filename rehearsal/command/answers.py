@@ -7,9 +7,9 @@ from pathlib import Path
 
 import urllib3
 from rich.console import Console
-from rich.markup import escape
 
 from rehearsal import procfs
+from rehearsal.engine.table import say
 from rehearsal.keys import Account
 from rehearsal.kube.client import ApiError, Kube, Unreachable
 from rehearsal.sites import Site
@@ -45,7 +45,7 @@ def given_up(console: Console, trouble: str, name: str) -> bool:
     """Whether a person at a terminal gives the site up after all; nobody is asked elsewhere."""
     if not (console.is_terminal and sys.stdin.isatty()):
         return False
-    console.print(f"  {escape(trouble)}", style="yellow", highlight=False, soft_wrap=True)
+    say(console, f"  {trouble}", "yellow")
     return input(f"Type {name} to discard it and start clean; anything else keeps it: ") == name
 
 

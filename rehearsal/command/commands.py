@@ -7,6 +7,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 from rich.console import Console
 
@@ -19,7 +20,7 @@ from rehearsal.command.meter import Meter
 from rehearsal.command.session import Session, forget, open_session
 from rehearsal.engine.run import EngineError
 from rehearsal.engine.stackfile import stack_file
-from rehearsal.engine.table import closing, cluster_tables, console, phases_table
+from rehearsal.engine.table import closing, cluster_tables, console, phases_table, say
 from rehearsal.engine.view import ClusterView
 from rehearsal.engine.watching import Watching
 from rehearsal.racks import keeper as racks
@@ -73,14 +74,13 @@ def down(options: argparse.Namespace) -> int:
 
 def _end_without_state(directory: places.SiteDirectory, reason: str, screen: Console) -> int:
     """Stop a site whose stack cannot be destroyed in order: all that it made lives in it."""
-    screen.print(f"{reason}", style="yellow", highlight=False, soft_wrap=True, markup=False)
+    say(screen, reason, "yellow")
     sites.stop(directory.path)
     shutil.rmtree(directory.path, ignore_errors=True)
-    screen.print(
+    say(
+        screen,
         "the rehearsal ends without its state: account and clusters existed only in it, so nothing is left, but an"
         " ordered destroy was not proven",
-        highlight=False,
-        soft_wrap=True,
     )
     return 0
 
@@ -137,22 +137,22 @@ def status(options: argparse.Namespace) -> int:
     screen.print(f"{name}: {now.state.value}, {now.reason}", highlight=False)
     if now.state is not sites.State.RUNNING or now.site is None:
         return 1
-    screen.print(f"AWS at {now.site.cloud_url}, logs in {directory.logs}", highlight=False, soft_wrap=True)
+    say(screen, f"AWS at {now.site.cloud_url}, logs in {directory.logs}")
     for label, path in kubeconfigs(directory).items():
-        screen.print(f"cluster {label}: kubeconfig {path}", highlight=False, soft_wrap=True)
+        say(screen, f"cluster {label}: kubeconfig {path}")
         if (proxy := path.with_name(PROXY)).exists():
             ask = f"curl -K {proxy.with_name(CURL)} http://SERVICE.NAMESPACE:PORT/"
-            screen.print(f"cluster {label}: its Services and pods answer to `{ask}`", highlight=False, soft_wrap=True)
+            say(screen, f"cluster {label}: its Services and pods answer to `{ask}`")
     for sentence in racks.shown(directory):
-        screen.print(sentence, highlight=False, soft_wrap=True, markup=False)
+        say(screen, sentence)
     for sentence in ordering.present(directory):
-        screen.print(sentence, style="yellow", highlight=False, soft_wrap=True, markup=False)
+        say(screen, sentence, "yellow")
     seen = views(directory, program)
     for table in (each for cluster in seen for each in cluster_tables(cluster)):
         screen.print(table)
     _show(screen, shown(directory, program, now.site.account))
     for sentence in failed(directory, program):
-        screen.print(sentence, style="yellow", highlight=False, soft_wrap=True, markup=False)
+        say(screen, sentence, "yellow")
     _point(screen, watched(directory), program, options.stack)
     lost = absent(now.site, program, options.stack)
     return _complain(screen, seen, lost + [sentence for cluster in seen for sentence in cluster.unready()])
@@ -162,7 +162,7 @@ def _show(screen: Console, shows: Iterable[particulars.Shown]) -> None:
     """Say what the clusters have to show beside what runs in them."""
     for each in shows:
         style = "yellow" if each.wrong else "green"
-        screen.print(each.sentence, style=style, highlight=False, soft_wrap=True, markup=False)
+        say(screen, each.sentence, style)
 
 
 def _point(screen: Console, found: Iterable[Watching], program: particulars.Particulars, stack: str) -> None:
@@ -171,10 +171,10 @@ def _point(screen: Console, found: Iterable[Watching], program: particulars.Part
         lines = [f"Prometheus of {each.cluster}: curl -K {each.proxy.with_name(CURL)} {each.prometheus}/api/v1/targets"]
         lines += program.looks(stack, each.prometheus, f"$(cat {each.proxy})")
         for line in lines:
-            screen.print(line, highlight=False, soft_wrap=True, markup=False)
+            say(screen, line)
         style = "green" if each.alerts == [] else "yellow"
         for line in (each.state, *(f"  {alert}" for alert in each.alerts or ())):
-            screen.print(line, style=style, highlight=False, soft_wrap=True, markup=False)
+            say(screen, line, style)
 
 
 def _next(screen: Console, program: particulars.Particulars, options: argparse.Namespace) -> None:
@@ -182,15 +182,15 @@ def _next(screen: Console, program: particulars.Particulars, options: argparse.N
     words = [program.typed(command, options.stack) for command in ("status", "kubectl", "preview", "down")]
     verbose = program.typed("up", options.stack, "verbose")
     more = "" if options.verbose else f"; `{verbose}` lists every type, simulated image and phase"
-    screen.print(f"next: {', '.join(f'`{each}`' for each in words)}{more}", highlight=False, soft_wrap=True)
+    say(screen, f"next: {', '.join(f'`{each}`' for each in words)}{more}")
 
 
 def _complain(screen: Console, seen: Iterable[ClusterView], missing: Sequence[str]) -> int:
     """Say what is not as asked, and what nothing here proves; the exit status."""
     for sentence in (sentence for cluster in seen for sentence in cluster.unproven):
-        screen.print(sentence, style="yellow", highlight=False, soft_wrap=True, markup=False)
+        say(screen, sentence, "yellow")
     for sentence in missing:
-        screen.print(sentence, style="red", highlight=False, soft_wrap=True, markup=False)
+        say(screen, sentence, "red")
     return 1 if missing else 0
 
 
@@ -240,12 +240,8 @@ def _unstable(session: Session) -> list[str]:
 def _outlived(session: Session) -> Sequence[str]:
     """A stack that ends by itself does so before it is taken away; what remains of it then has to be destroyed too."""
     text = stack_file(session.engine.root, session.engine.stack).read_text()
-
-    def say(sentence: str) -> None:
-        session.console.print(sentence, markup=False, highlight=False, soft_wrap=True)
-
     with session.meter.phase("its own end"):
-        return session.program.outlive(text, session.site.account, say)
+        return session.program.outlive(text, session.site.account, partial(say, session.console))
 
 
 @contextlib.contextmanager

@@ -19,6 +19,7 @@ from rehearsal.command.meter import Meter
 from rehearsal.command.session import Session, open_session
 from rehearsal.engine.ending import endings
 from rehearsal.engine.stackfile import StackFileError, stack_file
+from rehearsal.engine.table import say
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,8 +154,8 @@ def _show(session: Session, wanted: Wanted) -> None:
         session.console.print(sentence, style="bold red", markup=False, highlight=False)
     notes = {each.message: each.passing for each in outcome.record.diagnostics if each.severity == "info"}
     lines = (line for line in outcome.log.read_text().splitlines() if line.strip() not in notes)
-    session.console.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
+    say(session.console, "\n".join(lines))
     told = [note for note, passing in notes.items() if not passing]
     for line in ("notes:", *(f"  {each}" for each in told)) if told else ():
-        session.console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
+        say(session.console, line, "dim")
     session.console.print(summary(outcome), highlight=False)

@@ -18,7 +18,7 @@ from rehearsal.engine import stored
 from rehearsal.engine.events import short_type
 from rehearsal.engine.recover import recover as recover_stack
 from rehearsal.engine.run import Engine
-from rehearsal.engine.table import console, recovery_table
+from rehearsal.engine.table import console, recovery_table, say
 
 
 def recover(options: argparse.Namespace) -> int:
@@ -62,7 +62,7 @@ def refresh(options: argparse.Namespace) -> int:
     shown = session.engine.refresh("--preview-only", watch=session.lines()).require()
     changed = shown.record.operations()
     for operation, token, resource in changed:
-        screen.print(f"  {operation} {short_type(token)} {resource}", highlight=False, soft_wrap=True, markup=False)
+        say(screen, f"  {operation} {short_type(token)} {resource}")
     if not changed:
         screen.print("no drift")
         return 0
@@ -81,7 +81,7 @@ def _restore(directory: places.SiteDirectory, screen: Console) -> None:
     except stored.StateError as error:
         raise CommandError(str(error)) from error
     for sentence in done or ["no state file is damaged: nothing was replaced"]:
-        screen.print(sentence, highlight=False, soft_wrap=True, markup=False)
+        say(screen, sentence)
 
 
 def _recover_real(root: Path, options: argparse.Namespace, screen: Console) -> int:

@@ -15,7 +15,7 @@ from rehearsal.command.errors import CommandError
 from rehearsal.devices.boards import BOARDS
 from rehearsal.devices.daemons import EFA
 from rehearsal.devices.gpus import GPU
-from rehearsal.engine.table import console
+from rehearsal.engine.table import console, say
 from rehearsal.images.node_exporter import SECONDARY, efa_name
 from rehearsal.kube.client import ApiError, Kube, Unreachable
 from rehearsal.kubelet import faults, orders
@@ -60,7 +60,7 @@ def fail(options: argparse.Namespace) -> int:
         cluster, node = _node(clusters, options.node)
         fault = broken(node, options.kind, options.gpu, options.target or "", time.time())
         orders.change(cluster.orders, lambda before: orders.broken(before, fault))
-    console().print(f"{options.node}: {faults.KINDS[options.kind].text}", highlight=False, soft_wrap=True)
+    say(console(), f"{options.node}: {faults.KINDS[options.kind].text}")
     return 0
 
 

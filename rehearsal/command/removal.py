@@ -11,6 +11,7 @@ from rehearsal.command.errors import CommandError
 from rehearsal.command.session import Session
 from rehearsal.engine import declared, gone, sent, state
 from rehearsal.engine.run import Outcome
+from rehearsal.engine.table import say
 from rehearsal.kube.client import ApiError, Kube, Unreachable
 from rehearsal.places import HALLS
 
@@ -81,10 +82,9 @@ def _take_back(session: Session) -> None:
             for each in list(sent.sent(kube)):
                 kube.delete(each)
                 named = f"{each['kind'].lower()} {each['metadata'].get('namespace')}/{each['metadata']['name']}"
-                session.console.print(
+                say(
+                    session.console,
                     f"  {named} was submitted by kubectl and is deleted first: its pods hold claims of the stack",
-                    highlight=False,
-                    soft_wrap=True,
                 )
 
 
@@ -117,11 +117,10 @@ def prove_empty(session: Session) -> None:
         ]
         raise CommandError(f"destroy was not clean; {'; '.join(part for part in parts if part)}.")
     for label in racked(session):
-        session.console.print(
+        say(
+            session.console,
             f"  the racked hosts still are cluster {label.partition('/')[2]}, since the stack file does not allow a"
             f" reset; now they are switched off",
-            highlight=False,
-            soft_wrap=True,
         )
     rest = "no cluster" if not racked(session) else "nothing of the stack is in their cluster"
     session.console.print(f"zero left: the account is as it was before up, and {rest}", style="green")

@@ -21,6 +21,7 @@ from rehearsal.engine import home, installed, seeds, stackfile, stored
 from rehearsal.engine.locks import locks
 from rehearsal.engine.progress import Lines
 from rehearsal.engine.run import Engine, Watcher
+from rehearsal.engine.table import say
 from rehearsal.engine.view import ClusterView
 from rehearsal.engine.waits import waits
 from rehearsal.engine.watching import Watching
@@ -244,6 +245,6 @@ def _start(directory: places.SiteDirectory, root: Path, console: Console) -> sit
 
 def forget(directory: places.SiteDirectory, reason: str, console: Console) -> None:
     """Remove what a site that died left, and say why: its account lived in memory, so its state describes nothing."""
-    console.print(f"  {reason}; its contents are lost, starting clean", style="yellow", highlight=False, soft_wrap=True)
+    say(console, f"  {reason}; its contents are lost, starting clean", "yellow")
     sites.stop(directory.path)
     shutil.rmtree(directory.path, ignore_errors=True)

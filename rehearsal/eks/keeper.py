@@ -105,7 +105,7 @@ class Keeper:
         log.info("starting a control plane for cluster %s in %s", self.name, self.region)
         self._plane.start()
         try:
-            effects = self._effects()
+            effects = Inside(self._plane, self._cloud.account, self.region, self.name, self._tools, self._images)
             effects.start()
             front = Front(self._plane.port, lambda: self._plane.barred() or reach.ask(effects.world.aws, self.name))
             front.start()
@@ -125,9 +125,6 @@ class Keeper:
             self._plane.tend()
         except (StartError, OSError) as error:  # of a full disk nothing can be started now, but once there is room
             log.warning("%s", error)
-
-    def _effects(self) -> Inside:
-        return Inside(self._plane, self._cloud.account, self.region, self.name, self._tools, self._images)
 
     def _report(self, state: Mapping[str, Any]) -> None:
         try:

@@ -108,18 +108,16 @@ def _write(path: Path, command: str) -> None:
 
 def _own_copy(source: Path, target: Path) -> Path:
     """The CLI beside our language host, as a hard link where the file system allows one."""
-    if target.exists() and target.stat().st_size == source.stat().st_size and _not_older(target, source):
-        return target
+    if target.exists():
+        own, new = target.stat(), source.stat()
+        if own.st_size == new.st_size and own.st_mtime >= new.st_mtime:
+            return target
     target.unlink(missing_ok=True)
     try:
         target.hardlink_to(source.resolve())
     except OSError:
         shutil.copy2(source, target)
     return target
-
-
-def _not_older(target: Path, source: Path) -> bool:
-    return target.stat().st_mtime >= source.stat().st_mtime
 
 
 def _environment(site: places.SiteDirectory, cloud_url: str, tools: tuple[Path, ...]) -> dict[str, str]:

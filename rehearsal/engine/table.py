@@ -121,5 +121,10 @@ def console() -> Console:
     return standard if standard.is_terminal else Console(width=140)
 
 
+def say(screen: Console, text: str, style: str = "") -> None:
+    """Print a sentence as it is: no markup, nothing highlighted, and the terminal wraps it."""
+    screen.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
 def _table(title: str, *columns: str) -> Table:
     return Table(*columns, title=title, title_justify="left")

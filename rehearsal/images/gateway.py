@@ -5,7 +5,6 @@ finds the entry point of a Gateway's listener by its port, so it keeps its ports
 """
 
 import re
-from collections.abc import Sequence
 
 from rehearsal.images.operators import relocate
 from rehearsal.kubelet.process import KUBECONFIG, RealProcess, free_host
@@ -19,7 +18,7 @@ METRICS = 9402
 
 def traefik(launch: Launch) -> Program:
     """Traefik; what it dials in the cluster goes through the cluster's proxy, which is told addresses by SOCKS5."""
-    ports = entry_points(launch.argv)
+    ports = [int(found["port"]) for word in launch.argv if (found := _ENTRY.fullmatch(word))]
     host = free_host(ports)
     argv = [
         _ENTRY.sub(lambda found: f"--entryPoints.{found['name']}.address={host}:{found['port']}", word)
@@ -28,11 +27,6 @@ def traefik(launch: Launch) -> Program:
     proxy = launch.world.proxy.socks
     env = {"GOGC": "50", "HTTP_PROXY": proxy, "HTTPS_PROXY": proxy, "NO_PROXY": "127.0.0.1", **_OWN}
     return RealProcess(launch, launch.world.tools["traefik"], argv, {port: port for port in ports}, env, host=host)
-
-
-def entry_points(argv: Sequence[str]) -> list[int]:
-    """The ports of the entry points that are on every address of the pod."""
-    return [int(found["port"]) for word in argv if (found := _ENTRY.fullmatch(word))]
 
 
 def cert_manager(launch: Launch) -> Program:

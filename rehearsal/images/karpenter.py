@@ -5,8 +5,9 @@ it finds the API server, and where AWS answers. What the policy of its role allo
 the account's own keys; only that its pod has a role of its own is.
 """
 
+from rehearsal import places
 from rehearsal.images import identity, words
-from rehearsal.kubelet.process import RealProcess, free_port
+from rehearsal.kubelet.process import RealProcess
 from rehearsal.kubelet.program import Launch, LaunchError, Program
 
 METRICS, HEALTH = "METRICS_PORT", "HEALTH_PROBE_PORT"
@@ -20,7 +21,7 @@ def controller(launch: Launch) -> Program:
         identity.of(launch)
     except identity.CredentialsError as error:
         raise LaunchError(str(error)) from None
-    moved = {name: free_port() for name in (METRICS, HEALTH)}
+    moved = {name: places.free_port() for name in (METRICS, HEALTH)}
     ports = {int(launch.env[name]): moved[name] for name in moved if launch.env.get(name, "").isdigit()}
     aws = launch.world.aws
     env = {

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from rehearsal import places
 from rehearsal.images import admission_secret as secret
 from rehearsal.images import words
-from rehearsal.kubelet.process import SCRATCH, RealProcess, free_port
+from rehearsal.kubelet.process import SCRATCH, RealProcess
 from rehearsal.kubelet.program import Launch, Program
 
 
@@ -66,7 +66,7 @@ def relocate(argv: Sequence[str], addresses: Mapping[str, int], bare: bool = Fal
     for flag, default in addresses.items():
         given, result = extract(result, flag)
         text = given.rpartition(":")[2] if given else ""
-        container, local = int(text) if text.isdigit() else default, free_port()
+        container, local = int(text) if text.isdigit() else default, places.free_port()
         ports[container] = local
         result.append(f"{flag}={local if bare else f'{places.LOOPBACK}:{local}'}")
     return result, ports

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from rehearsal import places
 from rehearsal.images import scraping
 from rehearsal.images.operators import extract, relocate, without_entry
-from rehearsal.kubelet.process import CURRENT, FILES, KUBECONFIG, SCRATCH, Convert, RealProcess, free_port
+from rehearsal.kubelet.process import CURRENT, FILES, KUBECONFIG, SCRATCH, Convert, RealProcess
 from rehearsal.kubelet.program import TIME_SCALE, Launch, LaunchError, Program
 
 GOSSIP = 9094
@@ -43,7 +43,7 @@ def alertmanager(launch: Launch) -> Program:
     if listen == "":
         return _run(launch, "alertmanager", [*argv, "--cluster.listen-address="], ports, convert)
     known = [launch.world.backends.find(launch.namespace, name, GOSSIP) for name in _peers(argv)]
-    local = free_port()
+    local = places.free_port()
     argv = [word for word in argv if not word.startswith("--cluster.peer=")]
     own = f"{places.LOOPBACK}:{local}"
     argv += [f"--cluster.listen-address={own}", f"--cluster.advertise-address={own}"]

@@ -35,13 +35,6 @@ Convert = Callable[[str, bytes], bytes]
 """From a path in the container and what lies there to what the process on this machine is to read."""
 
 
-def free_port() -> int:
-    """A loopback port nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind((places.LOOPBACK, 0))
-        return int(probe.getsockname()[1])
-
-
 def free_host(ports: Sequence[int]) -> str:
     """An address on loopback on which all of these ports are free: for a process that is known by its port."""
     while True:

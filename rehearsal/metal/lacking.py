@@ -25,7 +25,8 @@ OTHERWISE = (
 def missing() -> str | None:
     """In one sentence what this machine lacks to rehearse hosts; None if nothing."""
     needed = NEEDED | OF_USERS if os.geteuid() else NEEDED
-    packages = sorted({package for tool, package in needed.items() if _tool(tool) is None})
+    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+    packages = sorted({package for tool, package in needed.items() if shutil.which(tool, path=path) is None})
     if packages:
         return f"rehearsed hosts need {', '.join(packages)}: apt-get install {' '.join(packages)} (rehearsal/apt.txt)"
     done = subprocess.run([*unshare(), "true"], capture_output=True, text=True, check=False)
@@ -34,10 +35,6 @@ def missing() -> str | None:
     why = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
     remedy = OTHERWISE if os.geteuid() else "this container must be privileged"
     return f"rehearsed hosts need network and mount namespaces, which this machine refuses ({why}): {remedy}"
-
-
-def _tool(name: str) -> str | None:
-    return shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
 
 
 def unshare() -> list[str]:

@@ -230,15 +230,10 @@ def _check_disk(lacking: list[Family], go: Go) -> None:
     """Refuse to begin what would end with a full disk; every place is asked for all, since they are mostly one disk."""
     needed = sum(family.disk for family in lacking)
     for place in (root(), *caches(go)):
-        free = shutil.disk_usage(_existing(place)).free / 2**30
+        free = shutil.disk_usage(next(each for each in (place, *place.parents) if each.exists())).free / 2**30
         if free < needed:
             names = ", ".join(family.name for family in lacking)
             raise BuildError(
                 f"building {names} takes up to {needed:.0f} GiB, but {free:.1f} GiB are free at {place}: "
                 "make room, or point XDG_CACHE_HOME, GOCACHE and GOMODCACHE at another disk"
             )
-
-
-def _existing(path: Path) -> Path:
-    """The path itself or the nearest directory above it that exists."""
-    return next(each for each in (path, *path.parents) if each.exists())

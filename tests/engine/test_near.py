@@ -18,7 +18,7 @@ from components.training.pod import RUN_KEY, affinity
 from rehearsal.cluster import ControlPlane
 from rehearsal.keys import Account, Keys
 from rehearsal.kube.client import ApiError, Kube
-from rehearsal.kubelet.process import free_port
+from rehearsal.places import free_port
 from rehearsal.toolchain import crds, ensure
 
 from .rehearsed import until

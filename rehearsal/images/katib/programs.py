@@ -16,7 +16,7 @@ from rehearsal.images import words
 from rehearsal.images.operators import relocate, without_entry
 from rehearsal.images.postgresql import PORT as POSTGRESQL
 from rehearsal.images.postgresql import Client
-from rehearsal.kubelet.process import RealProcess, free_port
+from rehearsal.kubelet.process import RealProcess
 from rehearsal.kubelet.program import Launch, Program
 from rehearsal.toolchain.manifests import tree
 from rehearsal.toolchain.pythons import KATIB
@@ -46,7 +46,7 @@ _PYTHON_PATH = ("", "pkg/apis/manager/v1beta1/python", "pkg/apis/manager/health/
 @words.operator
 def controller(launch: Launch) -> Program:
     """The controller with its webhooks; the file of its settings says where it listens."""
-    ports = {METRICS: free_port(), HEALTH: free_port(), WEBHOOK: free_port()}
+    ports = {METRICS: places.free_port(), HEALTH: places.free_port(), WEBHOOK: places.free_port()}
 
     def moved(path: str, held: bytes) -> bytes:
         return elsewhere(held, ports) if path == CONFIG else held
@@ -83,7 +83,7 @@ def algorithm(launch: Launch) -> Program:
     kind = str(launch.spec["image"]).rpartition("/suggestion-")[2].partition(":")[0].partition("@")[0]
     if kind != "goptuna":
         return _python(launch, f"cmd/suggestion/{kind}/v1beta1/main.py", ALGORITHM)
-    local = free_port()
+    local = places.free_port()
     env = {"LISTEN_ADDRESS": f"{places.LOOPBACK}:{local}", "GOGC": "50"}
     return RealProcess(launch, launch.world.tools["suggestion-goptuna"], [], {ALGORITHM: local}, env)
 
@@ -94,7 +94,7 @@ def early_stopping(launch: Launch) -> Program:
 
 
 def _python(launch: Launch, path: str, port: int) -> Program:
-    source, local = tree("katib", "cmd", "pkg"), free_port()
+    source, local = tree("katib", "cmd", "pkg"), places.free_port()
     env = {
         "PYTHONPATH": os.pathsep.join(str(source / each) for each in _PYTHON_PATH),
         "PYTHONDONTWRITEBYTECODE": "1",

@@ -9,6 +9,7 @@ Local commands and copies are refused by name.
 
 import secrets as random
 from collections.abc import Mapping
+from itertools import zip_longest
 from typing import Any
 
 from google.protobuf.empty_pb2 import Empty
@@ -136,14 +137,9 @@ def _detail(key: str, old: Any, new: Any) -> list[tuple[str, Any]]:
     """Paths as the official provider names them: elements of a list, so that `triggers[*]` finds them."""
     kinds = provider_pb2.PropertyDiff
     if isinstance(old, list) and isinstance(new, list):
-        longest = max(len(old), len(new))
-        pairs = [(f"{key}[{at}]", *_pair(old, new, at)) for at in range(longest)]
-        return [(path, kinds(kind=_kind(was, now))) for path, was, now in pairs if was != now]
+        pairs = enumerate(zip_longest(old, new))
+        return [(f"{key}[{at}]", kinds(kind=_kind(was, now))) for at, (was, now) in pairs if was != now]
     return [(key, kinds(kind=_kind(old, new)))]
-
-
-def _pair(old: list[Any], new: list[Any], at: int) -> tuple[Any, Any]:
-    return old[at] if at < len(old) else None, new[at] if at < len(new) else None
 
 
 def _kind(old: Any, new: Any) -> Any:
