@@ -59,7 +59,12 @@ def test_rails_are_measured_and_met_in_the_time_of_their_rounds(
     (tmp_path / rails.ASKED).write_text(json.dumps({"seconds": 36}))
     monkeypatch.setattr(rails, "measure", lambda *given: asked.append(given[-1]))
     monkeypatch.setattr(railed, "of_node", lambda *_: None)
-    monkeypatch.setattr(measure, "meet", lambda *_, **given: asked.append(given) or [0, 1])
+
+    def meet(*_: Any, **given: Any) -> list[int]:
+        asked.append(given)
+        return [0, 1]
+
+    monkeypatch.setattr(measure, "meet", meet)
     node = Namespace(out=tmp_path, index=0, system=tmp_path)
     assert measure.by_rails(object(), node, [0, 1]) == [0, 1]
     assert asked == [timedelta(seconds=36), {"healthy": True, "seconds": 96, "what": "rails"}]

@@ -44,13 +44,14 @@ class Gang:
             directory,
         )
         self.woken: list[str] = []
+        self.stopped: list[str] = []
 
     def start(self, rank: int, job: str = "sft") -> Any:
         name = f"{job}-{rank}"
         world: Any = SimpleNamespace(
             contents=self.contents,
             allotted=self._allotted,
-            backends=SimpleNamespace(remove=lambda *_: None, answer=lambda *_: None),
+            backends=SimpleNamespace(remove=lambda _, pod, *__: self.stopped.append(pod), answer=lambda *_: None),
             hosts=SimpleNamespace(get=lambda _: None),
             attached=Attachments(),
         )
@@ -89,7 +90,7 @@ def test_ranks_wait_for_one_that_is_gone_until_the_watchdog_ends_them_too(tmp_pa
     assert first.next_change(now) == pytest.approx(now + LATER - 1, abs=1)
     end = first.exited(now + LATER)
     assert (end.code, end.message) == (1, ganged.WATCHDOG.format(rank=0))
-    first.stop()
+    assert gang.stopped == ["sft-1", "sft-0"], "what it answered and told is over"
     assert [each.exited(now + 3 * LATER) for each in (again, other)] == [None, None], "it is nobody's loss once more"
 
 
