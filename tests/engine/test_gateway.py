@@ -273,7 +273,8 @@ class Asking:
     """Callers who ask all the time, one after another: answers, and streams that last as long as a pod takes to go."""
 
     def __init__(self, caller: Caller) -> None:
-        self.caller, self.wrong, self.streams, self.answers = caller, [], 0, 0
+        self.caller, self.streams, self.answers = caller, 0, 0
+        self.wrong: list[str] = []
         self._ended = threading.Event()
         self._threads = [threading.Thread(target=each) for each in (self._answers, self._streams)]
 
@@ -321,7 +322,7 @@ def test_a_key_changes_while_it_is_asked_and_nobody_is_refused_nor_cut_off(open_
 
     def both() -> bool:
         found = open_site.kube.get("apps/v1", "Deployment", MODEL, "inference") or {}
-        return found["status"].get("readyReplicas") == 2
+        return bool(found["status"].get("readyReplicas") == 2)
 
     until(both, "two replicas")
     for names, sent in (([NEW, OLD], old), ([OLD], key(open_site, OLD))):

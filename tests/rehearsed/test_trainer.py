@@ -17,7 +17,7 @@ from rehearsal.kubelet.attaching import Attachments
 from rehearsal.kubelet.contents import Contents
 from rehearsal.kubelet.orders import Orders
 from rehearsal.kubelet.program import TIME_SCALE, Launch, Mount
-from rehearsed import PROGRAM, ganged, registry, trainer
+from rehearsed import PROGRAM, ganged, registry, saves, trainer
 
 OWN = "registry.example.com/ml/llama-trainer:1.0"
 NVIDIA = "nvcr.io/nvidia/pytorch"
@@ -66,7 +66,7 @@ class Gang:
             world, pod, {"name": "pytorch", "image": OWN}, "n", ["torchrun"], words, {**env, **every}, [mount], place,
             lambda: self.woken.append(name), time.monotonic(),
         )  # fmt: skip
-        assert trainer.saves.begin(launch) is None
+        assert saves.begin(launch) is None
         return trainer.Trainer(launch)
 
     def log(self, rank: int) -> list[str]:

@@ -54,6 +54,7 @@ def test_the_script_is_told_the_lines_of_the_plan() -> None:
     """NC15: whatever the cards are; nobody else writes a line."""
     graph, plan = gated(), planned_metal({"training.gates": GATES})
     pairs = plan.measured["training"].pairs
+    assert pairs
     told: dict[str, Any] = json.loads(graph.one("gate-training-plan").inputs["data"]["plan.json"])
     assert told["links"] == 18
     lines = {
