@@ -82,10 +82,12 @@ class Trainer(Answering):
         self._launch.log(said)
         if (again := gang.begins_again()) is None:
             gang.ends(lost=False)
+            self.stop()
             return Exit(1, said)
         self._launch.log(again)
         if problem := saves.begin(self._launch):
             self._launch.log(problem)
+            self.stop()
             return Exit(1, problem)
         self._saver = saves.Saver(replace(self._launch, now=time.monotonic()))
         return None

@@ -114,8 +114,7 @@ def run(launch: Launch) -> Program:
     loaded_at, gpus = launch.now + seconds / TIME_SCALE, serve.tensor_parallel * serve.pipeline_parallel
     replica = vllm_load.begin(launch, serve.model, gpus, _bytes(launch, serve), loaded_at)
     streams = Streams(serve.drain_seconds or 0, launch.wake)
-    told = {"version": _version(image), "metrics": replica.page, "streams": streams}
-    api = OpenAi(models, serve.model, serve.max_model_len, keys, **told)
+    api = OpenAi(models, serve.model, serve.max_model_len, keys, _version(image), replica.page, streams)
     return vllm_load.Server(launch, {serve.port: api.answer}, loaded_at, replica, streams, local=serve.local)
 
 

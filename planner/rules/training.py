@@ -125,7 +125,7 @@ def benchmark_fits(draft: Draft) -> Iterable[Observation]:
             )
 
 
-@warning("D04 P16", formula="`up` asks for nodes of a pool with runs", source="planner/gating.py")
+@warning("D04 P16", formula="nodes that up asks for >= 1, of pools with runs", source="planner/gating.py")
 def pools_are_measured(draft: Draft) -> Iterable[Observation]:
     """With gates, runs of a pool that cannot be measured start on nodes that nobody measured."""
     if draft.settings.training.gates is None:

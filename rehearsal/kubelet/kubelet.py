@@ -175,7 +175,7 @@ class Kubelet:
     def _delete(self, key: str, pod: Object, run: PodRun | None) -> float | None:
         """A pod asked to go: its processes end, in the time that its deletion gives them, then the kubelet removes the
         object (Kubernetes, pkg/kubelet/kuberuntime: killContainer; of the hooks before the end those that sleep are
-        played, by the kubelet's faster time).
+        played).
         """
         if run is not None:
             now = time.monotonic()

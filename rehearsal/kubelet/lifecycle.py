@@ -238,10 +238,16 @@ class Container:
         return {**result, "lastState": self.last or {}}
 
 
-def slept(spec: Mapping[str, Any]) -> float:
-    """Seconds that a container's hook sleeps before its process is asked to end; 0 for another hook. Pure.
+HEARD_SECONDS = 3.0
+"""In which proxies hear that a pod leaves: they are real programs, and no faster (Traefik, providersThrottleDuration is
+two seconds)."""
 
-    Source: Kubernetes, "Container Lifecycle Hooks" (`sleep`); an endpoint of the pod is gone meanwhile.
+
+def slept(spec: Mapping[str, Any]) -> float:
+    """Seconds of the clock that a container's hook sleeps before its process is asked to end; 0 for another hook. Pure.
+
+    Source: Kubernetes, "Container Lifecycle Hooks" (`sleep`); the endpoints of the pod are gone meanwhile.
     """
     hook = (spec.get("lifecycle") or {}).get("preStop") or {}
-    return float((hook.get("sleep") or {}).get("seconds") or 0)
+    seconds = float((hook.get("sleep") or {}).get("seconds") or 0)
+    return max(seconds / TIME_SCALE, min(seconds, HEARD_SECONDS))

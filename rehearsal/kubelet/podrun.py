@@ -17,7 +17,7 @@ from rehearsal.kubelet.lifecycle import Container, slept
 from rehearsal.kubelet.nodeobject import boot_id
 from rehearsal.kubelet.nodeobject import now as stamp
 from rehearsal.kubelet.orders import Fault
-from rehearsal.kubelet.program import TIME_SCALE, VOLUMES, Exit, HasFiles, Launch, LaunchError, Program
+from rehearsal.kubelet.program import VOLUMES, Exit, HasFiles, Launch, LaunchError, Program
 from rehearsal.kubelet.world import World
 
 Object = Mapping[str, Any]
@@ -266,7 +266,7 @@ class PodRun:
         waits = []
         for container in [*self._mains, *self._inits]:
             if container.phase == "running" and (program := container.program) is not None:
-                told = self._asked + slept(container.spec) / TIME_SCALE
+                told = self._asked + slept(container.spec)
                 if now < told:
                     waits.append(min(told, self._leaving))
                 elif not program.leaves():

@@ -183,6 +183,10 @@ def test_every_gpu_copies_with_the_host_and_with_every_peer(monkeypatch: pytest.
     cuda = SimpleNamespace(synchronize=lambda _: None, get_device_properties=lambda _: known)
     torch: Any = SimpleNamespace(empty=empty, uint8="bytes", cuda=cuda)
     monkeypatch.setattr(copies, "rate_of", lambda copy, _: (copy(), float(len(made)))[1])
+    bound: list[tuple[int, set[int]]] = []
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr("os.sched_setaffinity", lambda who, where: bound.append((who, where)))
+    monkeypatch.setattr(copies, "beside", lambda _: {1, 2})
     said = "".join(copies.measured(torch, 2))
     assert made == [
         ("host", "GPU 0"),
@@ -195,3 +199,4 @@ def test_every_gpu_copies_with_the_host_and_with_every_peer(monkeypatch: pytest.
     assert copies.table(said, copies.TO_GPU) == {(0, 0): 1.0, (0, 1): 4.0}
     assert copies.table(said, copies.TO_HOST) == {(0, 0): 2.0, (0, 1): 5.0}
     assert copies.table(said, copies.BETWEEN) == {(0, 1): 3.0, (1, 0): 6.0}
+    assert bound == [(0, {1})] * 2, "this process, on what it may use of the cores beside the GPU"

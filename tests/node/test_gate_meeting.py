@@ -154,7 +154,11 @@ def start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, told: list[Asked]) ->
 
     def begin(alone: str, *words: str, refuses: bool = False, driver: str = " 580.1 \n580.1\n") -> int:
         status["PATCH"] = 403 if refuses else 200
-        monkeypatch.setattr(gate, "alone", lambda *_, **__: [Verdict("clocks", alone, "")])
+
+        def by_itself(plan: Any, _: Path, *, system: Path) -> list[Verdict]:
+            return [Verdict("clocks", alone, f"{plan == PLAN} {system!r}")]
+
+        monkeypatch.setattr(gate, "alone", by_itself)
 
         def between(plan: Any, _: Path, who: tuple[str, ...], **__: Any) -> list[Verdict]:
             return [Verdict(" ".join(who), "warn", plan["pool"])]
@@ -166,7 +170,7 @@ def start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, told: list[Asked]) ->
 
     with answering(answer) as where:
         api = publish.Api(f"http://{where}", "token", "training", None)
-        monkeypatch.setattr(publish.Api, "inside", lambda _: api)
+        monkeypatch.setattr(publish.Api, "inside", lambda place: api if isinstance(place, Path) else None)
         yield begin
 
 
@@ -181,10 +185,11 @@ def kept(told: list[Asked]) -> dict[str, Any]:
 
 
 def test_a_node_that_is_well_is_measured_with_the_others_and_tells_the_worst(start: Gate, told: list[Asked]) -> None:
-    assert start("pass", "--peer=gate-0.gate:29400") == 0
+    assert start("pass", "--peer=gate-0.gate:29400", "--system=/cards") == 0
     found = kept(told)
     assert [each["test"] for each in found["lines"]] == ["clocks", "--peer gate-0.gate:29400 --index 3 --healthy"]
     assert (found["state"], found["driver"], found["tests"]) == ("warn", "580.1", "ab12")
+    assert [each["why"] for each in found["lines"]] == ["True PosixPath('/cards')", "big"], "both are told the plan"
 
 
 def test_a_machine_that_is_labelled_with_its_rack_is_named_with_it(

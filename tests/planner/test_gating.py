@@ -41,6 +41,7 @@ def test_cards_are_measured_in_as_many_rounds_as_the_gates_time_holds() -> None:
     """E16: eight nodes meet each other in seven rounds; the lines are those of the cards' rate."""
     racks = planned_metal({"training.gates": {"minutes": 30}})
     pairs = racks.measured["training"].pairs
+    assert pairs
     assert (pairs.program, pairs.warn, pairs.fail, pairs.latency_us) == ("ib_write_bw", 385, 360, 4.2)
     assert (pairs.rounds, pairs.all_rounds, pairs.seconds) == (7, 7, 84)
     assert "AzNHC" in pairs.source
@@ -48,6 +49,7 @@ def test_cards_are_measured_in_as_many_rounds_as_the_gates_time_holds() -> None:
     assert copies is not None
     assert (copies.host, copies.peer) == (48, 335), "of H100 and H200"
     few = planned_metal({"training.gates": {"minutes": 5}}).measured["training"].pairs
+    assert few
     assert (few.rounds, few.all_rounds, few.seconds) == (6, 7, 72)
     shown = " ".join(printed(plan_text("metal", racks), 120).split())
     assert "gate 4.8 minutes on 8 nodes, of 30 at most" in shown
@@ -61,6 +63,7 @@ def test_a_gate_of_eight_nodes_is_planned_to_take_fifteen_minutes_at_most(stack:
     (gate,) = (planned_metal(asked) if stack == "metal" else planned(stack, asked)).measured.values()
     slow = replace(gate, write_gb_per_s=None, read_gb_per_s=None)
     assert gate.nodes == 8
+    assert gate.pairs
     assert 2 * START_SECONDS + gate.pairs.seconds < gate.planned_s < slow.planned_s <= 15 * 60
 
 
@@ -89,6 +92,7 @@ def test_the_planned_time_counts_what_the_gate_does() -> None:
 
 def test_over_efa_cards_are_asked_for_an_answer_as_nobody_published_a_rate() -> None:
     pairs = next(iter(planned("prod", ON).measured.values())).pairs
+    assert pairs
     assert (pairs.program, pairs.warn, pairs.fail, pairs.latency_us) == ("fi_pingpong", None, None, None)
 
 

@@ -105,7 +105,8 @@ def test_a_save_that_is_there_already_is_not_read_again(tmp_path: Path, copied: 
     shard.write_bytes(b"stop-1")
     os.utime(shard, (1_600_000_000,) * 2)
     sums = kept / "SHA256SUMS"
-    sums.write_text(sums.read_text().replace(*(hashlib.sha256(each).hexdigest() for each in (content, b"stop-1"))))
+    before, after = (hashlib.sha256(each).hexdigest() for each in (content, b"stop-1"))
+    sums.write_text(sums.read_text().replace(before, after))
     last = copy(copied, tmp_path)
     assert last.returncode == 0, last.stderr
     assert copied.client("s3").get_object(Bucket=BUCKET, Key=f"{PREFIX}/step-1/shard-1.pt")["Body"].read() == b"stop-1"

@@ -17,7 +17,7 @@ from rehearsal.kubelet.attaching import Attachments
 from rehearsal.kubelet.contents import Contents
 from rehearsal.kubelet.orders import Orders
 from rehearsal.kubelet.program import TIME_SCALE, Launch, Mount
-from rehearsed import PROGRAM, ganged, registry, trainer
+from rehearsed import PROGRAM, ganged, registry, saves, trainer
 
 OWN = "registry.example.com/ml/llama-trainer:1.0"
 NVIDIA = "nvcr.io/nvidia/pytorch"
@@ -44,13 +44,14 @@ class Gang:
             directory,
         )
         self.woken: list[str] = []
+        self.stopped: list[str] = []
 
     def start(self, rank: int, job: str = "sft") -> Any:
         name = f"{job}-{rank}"
         world: Any = SimpleNamespace(
             contents=self.contents,
             allotted=self._allotted,
-            backends=SimpleNamespace(remove=lambda *_: None, answer=lambda *_: None),
+            backends=SimpleNamespace(remove=lambda _, pod, *__: self.stopped.append(pod), answer=lambda *_: None),
             hosts=SimpleNamespace(get=lambda _: None),
             attached=Attachments(),
         )
@@ -65,7 +66,7 @@ class Gang:
             world, pod, {"name": "pytorch", "image": OWN}, "n", ["torchrun"], words, {**env, **every}, [mount], place,
             lambda: self.woken.append(name), time.monotonic(),
         )  # fmt: skip
-        assert trainer.saves.begin(launch) is None
+        assert saves.begin(launch) is None
         return trainer.Trainer(launch)
 
     def log(self, rank: int) -> list[str]:
@@ -89,7 +90,7 @@ def test_ranks_wait_for_one_that_is_gone_until_the_watchdog_ends_them_too(tmp_pa
     assert first.next_change(now) == pytest.approx(now + LATER - 1, abs=1)
     end = first.exited(now + LATER)
     assert (end.code, end.message) == (1, ganged.WATCHDOG.format(rank=0))
-    first.stop()
+    assert gang.stopped == ["sft-1", "sft-0"], "what it answered and told is over"
     assert [each.exited(now + 3 * LATER) for each in (again, other)] == [None, None], "it is nobody's loss once more"
 
 

@@ -1,6 +1,7 @@
 """What the plan demands of cards in pairs is what the gate's script is told, on racks with InfiniBand (E16, P19)."""
 
 import json
+from copy import deepcopy
 from functools import cache
 from typing import Any
 
@@ -53,6 +54,7 @@ def test_the_script_is_told_the_lines_of_the_plan() -> None:
     """NC15: whatever the cards are; nobody else writes a line."""
     graph, plan = gated(), planned_metal({"training.gates": GATES})
     pairs = plan.measured["training"].pairs
+    assert pairs
     told: dict[str, Any] = json.loads(graph.one("gate-training-plan").inputs["data"]["plan.json"])
     assert told["links"] == 18
     lines = {
@@ -79,6 +81,18 @@ def test_the_script_is_told_the_lines_of_the_plan() -> None:
     assert named["NCCL_IB_HCA"].startswith("=mlx5_"), "by which the script takes the cards in rail order"
     scripts = graph.one("gate-training-scripts").inputs["data"]
     assert {"rails.py", "railed.py", "perftest.py"} <= scripts.keys()
+
+
+def test_the_only_node_of_a_pool_is_told_of_no_network_d04() -> None:
+    config = deepcopy(stack_config("dev"))
+    config["gpucluster:pools"][1]["count"] = config["gpucluster:training"]["runs"][0]["nodes"] = 1
+    graph = run_program(config, stack="dev")
+    told = json.loads(graph.one("gate-training-plan").inputs["data"]["plan.json"])
+    assert (told["provider"], told["devices"], told["pairs"]) == (None, None, None)
+    assert {each["nodes"] for each in told["tests"]} <= {1}
+    assert graph.one("gate-training-job").inputs["spec"]["completions"] == 1
+    (run,) = (each for each in graph.of_type("PyTorchJob") if "gpucluster/gate" in json.dumps(each.inputs))
+    assert run.name.startswith("run-"), "it waits for a node that passed"
 
 
 def test_nodes_train_as_the_reference_trainer_takes_it_o08() -> None:

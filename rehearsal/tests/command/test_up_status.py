@@ -91,9 +91,9 @@ def test_alerts_that_still_fire_fail_up_unless_somebody_ordered_it(
     """On a clock that goes ten seconds with each look; what fires while a stack comes to be is waited for."""
     clock, said = itertools.count(0.0, 10.0), io.StringIO()
     told = itertools.chain(looks, itertools.repeat(looks[-1]))
-    monkeypatch.setattr(apply.time, "monotonic", lambda: next(clock))
-    monkeypatch.setattr(apply.time, "sleep", lambda _: None)
-    monkeypatch.setattr(apply.ordering, "present", lambda _: ["node-1: a GPU is slow"] if ordered else [])
+    monkeypatch.setattr("rehearsal.command.apply.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("rehearsal.command.apply.time.sleep", lambda _: None)
+    monkeypatch.setattr("rehearsal.command.ordering.present", lambda _: ["node-1: a GPU is slow"] if ordered else [])
     session = SimpleNamespace(
         console=Console(file=said, width=200),
         meter=Meter(),

@@ -13,6 +13,7 @@ from rehearsal.kubelet import faults, nodeobject, suffering
 from rehearsal.kubelet.addresses import Addresses
 from rehearsal.kubelet.allotted import Holder
 from rehearsal.kubelet.faults import KINDS
+from rehearsal.kubelet.lifecycle import HEARD_SECONDS, slept
 from rehearsal.kubelet.orders import Fault
 from rehearsal.kubelet.podrun import PodRun
 from rehearsal.kubelet.program import TIME_SCALE, Exit, Program
@@ -249,7 +250,7 @@ def test_a_pod_that_is_to_go_gives_its_processes_the_time_that_its_deletion_give
 
 
 def test_a_process_is_asked_to_end_when_its_hook_has_slept(tmp_path: Path) -> None:
-    """J11: its endpoints are gone by then. The kubelet's time is faster."""
+    """J11: its endpoints are gone by then. The kubelet's time is faster, but not than who is to hear of it."""
 
     class Deaf(Program):
         asked = 0
@@ -259,13 +260,15 @@ def test_a_process_is_asked_to_end_when_its_hook_has_slept(tmp_path: Path) -> No
             return True
 
     deaf = Deaf()
-    there = Cluster(tmp_path, lambda _: deaf, lifecycle={"preStop": {"sleep": {"seconds": 20}}})
+    there = Cluster(tmp_path, lambda _: deaf, lifecycle={"preStop": {"sleep": {"seconds": 100}}})
     there.status()
     leaving = {"metadata": {**there.made["metadata"], "deletionGracePeriodSeconds": 30}}
-    assert there.run.leave(leaving, 1000.0) == 1000.0 + 20 / TIME_SCALE
+    assert there.run.leave(leaving, 1000.0) == 1000.0 + 100 / TIME_SCALE
     assert deaf.asked == 0
-    assert there.run.leave(leaving, 1000.0 + 20 / TIME_SCALE) is None
+    assert there.run.leave(leaving, 1000.0 + 100 / TIME_SCALE) is None
     assert deaf.asked == 1
+    assert [slept({"lifecycle": {"preStop": {"sleep": {"seconds": each}}}}) for each in (1, 15)] == [1.0, HEARD_SECONDS]
+    assert slept({"lifecycle": {"preStop": {"exec": {"command": ["true"]}}}}) == slept({}) == 0.0
 
 
 def test_a_gpu_that_fails_strikes_who_holds_it_only(tmp_path: Path) -> None:
