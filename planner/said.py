@@ -3,6 +3,7 @@
 from settings.alerts import Alerts, OwnThreshold
 from settings.aws import SpendingAlerts
 from settings.aws_storage import SourceBucket
+from settings.aws_network import PodGroups
 from settings.external_secrets import ExternalSecret, Rotation
 from settings.monitoring import Receiver
 from settings.pipelines import Pipelines, Upload
@@ -15,6 +16,7 @@ __all__ = [
     "Loki",
     "OwnThreshold",
     "Pipelines",
+    "PodGroups",
     "Receiver",
     "Rotation",
     "Sensors",

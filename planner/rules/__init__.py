@@ -24,6 +24,7 @@ from planner.rules import (  # noqa: F401 - each registers its rules
     network,
     nodes,
     placement,
+    pod_groups,
     reliability,
     replicas,
     requests,
