@@ -9,8 +9,8 @@ from catalogue.types import Gpu, Instance, MigProfile, UsageClass
 from planner.blocks import BlockPlan, BlockShare, block_times, nodes_on, together
 from planner.interfaces import (
     addressed_pods,
-    branch_interfaces,
     addresses_per_node,
+    branch_interfaces,
     efa_count,
     eni_pods,
     layout,

@@ -2,8 +2,8 @@
 
 from settings.alerts import Alerts, OwnThreshold
 from settings.aws import SpendingAlerts
-from settings.aws_storage import SourceBucket
 from settings.aws_network import PodGroups
+from settings.aws_storage import SourceBucket
 from settings.external_secrets import ExternalSecret, Rotation
 from settings.monitoring import Receiver
 from settings.pipelines import Pipelines, Upload

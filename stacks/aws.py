@@ -78,9 +78,7 @@ def deploy_aws(plan: AwsPlan) -> Platform:
     kubernetes = kubernetes_provider(cluster, kube)
     daemons = _addons(
         "node-addons",
-        node_addons(
-            apart=plan.vpc.pod_cidr is not None, prefixes=plan.vpc.prefixes, grouped=bool(plan.vpc.pod_groups)
-        ),
+        node_addons(apart=plan.vpc.pod_cidr is not None, prefixes=plan.vpc.prefixes, grouped=bool(plan.vpc.pod_groups)),
         cluster,
         base,
         kube,

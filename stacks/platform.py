@@ -27,10 +27,10 @@ from stacks.platform_services import (
     LogStore,
     ObjectStore,
     People,
+    PodWalls,
     Reader,
     SharedFiles,
     Snapshots,
-    PodWalls,
     Vault,
     Zones,
 )

@@ -20,7 +20,10 @@ _SELECTOR = {
     "type": "object",
     "properties": {
         "matchLabels": {"type": "object", "additionalProperties": {"type": "string"}},
-        "matchExpressions": {"type": "array", "items": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+        "matchExpressions": {
+            "type": "array",
+            "items": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+        },
     },
 }
 SECURITY_GROUP_POLICY: dict[str, Any] = {

@@ -19,7 +19,10 @@ POLICY = "AmazonEKSVPCResourceController"
 def config(wanted: list[dict[str, Any]] | None = None, **network: Any) -> dict[str, Any]:
     found = deepcopy(stack_config("dev"))
     found["gpucluster:platform"].setdefault("network", {}).update({"podGroups": wanted or WANTED, **network})
-    found["gpucluster:scheduling"]["queues"] = [*found["gpucluster:scheduling"]["queues"], {"name": "vision", "gpus": 1}]
+    found["gpucluster:scheduling"]["queues"] = [
+        *found["gpucluster:scheduling"]["queues"],
+        {"name": "vision", "gpus": 1},
+    ]
     member = {"role": "trainer", "group": "research"}
     found["gpucluster:teams"] = [{"name": "vision", "queue": "vision", "gpus": 1, "members": [member]}]
     return found
