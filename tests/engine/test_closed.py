@@ -17,7 +17,7 @@ OUTSIDE = (
     *("raw.githubusercontent.com", "registry.example.com", "docker.io", "ghcr.io"),
     *("registry.k8s.io", "public.ecr.aws", "nvcr.io", "quay.io"),
 )
-"""From where dev has files and images. Here a proxy of a connected network has them: what is pulled is not rehearsed."""
+"""From where dev has files and images. Here a proxy of a connected network has them: no pull is rehearsed."""
 OFFICE = "198.51.100.7"
 
 
