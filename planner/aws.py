@@ -72,6 +72,7 @@ def aws_draft(settings: AwsSettings, shipped: Catalogue, now: datetime) -> AwsDr
         lustre_efa=lustre.efa,
         apart=platform.network.pod_cidr is not None,
         prefixes=platform.network.prefix_delegation,
+        grouped=bool(platform.network.pod_groups),
     )
     nat_zones = _nat_zones(settings)
     vpc = plan_vpc(settings)

@@ -1,5 +1,6 @@
 """Network interfaces of a node and the addresses and pods they leave room for."""
 
+from catalogue.trunks import BRANCH_INTERFACES
 from catalogue.types import Instance, Interface, InterfaceType
 
 _MAX_PODS_SMALL = 110
@@ -53,16 +54,32 @@ def max_pods(instance: Instance) -> int:
     return min(eni_pods(instance), _MAX_PODS_SMALL if instance.vcpu < _SMALL_BELOW_VCPU else _MAX_PODS_LARGE)
 
 
+def branch_interfaces(instance: Instance, interfaces: tuple[Interface, ...], *, apart: bool = False) -> int:
+    """Pods of a node that can have security groups of their own; 0 where the type has no trunk, or card 0 no place
+    left for it beside the node's interface, its EFA and, where pods are `apart`, the one that has their addresses.
+
+    Source: amazon-vpc-resource-controller-k8s, docs/sgp/workflow.md: a node needs room for one interface more.
+    """
+    room = _address_interfaces(instance, interfaces) > 1 + apart
+    return BRANCH_INTERFACES.get(instance.type, 0) if room else 0
+
+
 def addressed_pods(
-    instance: Instance, interfaces: tuple[Interface, ...], *, apart: bool = False, prefixes: bool = False
+    instance: Instance,
+    interfaces: tuple[Interface, ...],
+    *,
+    apart: bool = False,
+    prefixes: bool = False,
+    trunk: bool = False,
 ) -> int:
     """Pods that a node has addresses for, those on the host's network included: at most what the kubelet takes.
 
     `apart`: pods are in subnets of their own, and the primary interface, which is in the node's, carries none of them
     (EKS user guide, "Deploy Pods in alternate subnets with custom networking"). `prefixes`: each place of an interface
-    holds a /28 (EKS user guide, "Assign more IP addresses to Amazon EKS nodes with prefixes").
+    holds a /28 (EKS user guide, "Assign more IP addresses to Amazon EKS nodes with prefixes"). A `trunk` takes the
+    place of an interface.
     """
-    carrying = _address_interfaces(instance, interfaces) - apart
+    carrying = _address_interfaces(instance, interfaces) - apart - trunk
     return min(max_pods(instance), _pods(instance, carrying, PREFIX_ADDRESSES if prefixes else 1))
 
 

@@ -117,7 +117,8 @@ class AwsPoolPlan(PoolPlan):
     pods, 0 where they share it. `capacity_type` is EKS' word for how the nodes are bought. An update of the nodes
     by `update_strategy` runs up to `surge` of them beside the pool's own; `repair` None leaves sick ones alone.
     `capacity_reservation` is the id of what is held for them on demand, or `held` what the stack holds itself, and
-    `idle` how many of it nobody here runs. The Lustre client takes `lustre_efa` of a node's EFA interfaces. Where
+    `idle` how many of it nobody here runs. The Lustre client takes `lustre_efa` of a node's EFA interfaces, and
+    `branch_interfaces` of its pods can have security groups of their own, where the stack has such pods. Where
     `scaled`, Karpenter makes its nodes as pods need them, and `count` is how many there may be. `spot` says what its
     node groups may take beside its own type on spot. With `prefixes` addresses come in blocks of 16. `ami` is the image
     of the user's own that its nodes boot, None for EKS' of the `ami_family`. With `parallel_pulls` they get and unpack
@@ -143,6 +144,7 @@ class AwsPoolPlan(PoolPlan):
     held: HeldPlan | None = None
     idle: int = 0
     lustre_efa: int = 0
+    branch_interfaces: int = 0
     scaled: ScaledPlan | None = None
     spot: SpotPlan | None = None
     sandbox: Sandbox | None = None

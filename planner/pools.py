@@ -10,6 +10,7 @@ from planner.blocks import BlockPlan, BlockShare, block_times, nodes_on, togethe
 from planner.interfaces import (
     addressed_pods,
     addresses_per_node,
+    branch_interfaces,
     efa_count,
     eni_pods,
     layout,
@@ -43,11 +44,13 @@ def plan_aws_pools(
     lustre_efa: bool = False,
     apart: bool = False,
     prefixes: bool = False,
+    grouped: bool = False,
 ) -> dict[str, AwsPoolPlan]:
     """The pools whose instance type is in the catalogue, by name. A block's nodes are there while it runs only.
 
     System pools lie in all `zones`, the others in one. `lustre_efa`: the shared file system speaks EFA. `apart`:
-    pods have subnets of their own; `prefixes`: their addresses come in blocks of 16.
+    pods have subnets of their own; `prefixes`: their addresses come in blocks of 16; `grouped`: some of them have
+    security groups of their own.
     """
     wanted = list(pools)
     idle = idle_instances(wanted)
@@ -60,6 +63,7 @@ def plan_aws_pools(
             idle.get(pool.name, 0),
             apart=apart,
             prefixes=prefixes,
+            grouped=grouped,
         )
         for pool in wanted
         if pool.instance_type in instances
@@ -104,7 +108,15 @@ _AS_ASKED = {"name", "role", "exclusive_cpus", "root_volume_gib", "ami", "ami_fa
 
 
 def _on_aws(
-    pool: AwsPool, instances: Mapping[str, Instance], zones: int, today: date, idle: int, *, apart: bool, prefixes: bool
+    pool: AwsPool,
+    instances: Mapping[str, Instance],
+    zones: int,
+    today: date,
+    idle: int,
+    *,
+    apart: bool,
+    prefixes: bool,
+    grouped: bool,
 ) -> AwsPoolPlan:
     """Only training pools join the fabric: a service's replica lives on one node, where EFA would cost addresses."""
     instance, scaled, spot = instances[pool.instance_type], plan_scaled(pool, instances), plan_spot(pool, instances)
@@ -114,7 +126,8 @@ def _on_aws(
     fabric = pool.role == "training" and instance.efa_max > 0
     interfaces = layout(instance, fabric)
     efa = efa_count(interfaces)
-    addressed = addressed_pods(instance, interfaces, apart=apart, prefixes=prefixes)
+    branches = branch_interfaces(instance, interfaces, apart=apart) if grouped else 0
+    addressed = addressed_pods(instance, interfaces, apart=apart, prefixes=prefixes, trunk=branches > 0)
     held = pool.capacity_reservation
     full = usage is UsageClass.CAPACITY_BLOCK or held is not None
     strategy = update_strategy(training=pool.role == "training", block=full)
@@ -132,6 +145,7 @@ def _on_aws(
         # EKS' own number wins on its images only.
         max_pods=min(max_pods(instance), addressed) if pool.ami else max_pods(instance),
         addressed_pods=addressed,
+        branch_interfaces=branches,
         addresses_per_node=max(addresses_per_node(each, interfaces, apart=apart, prefixes=prefixes) for each in types),
         pod_addresses_per_node=max(pod_addresses_per_node(each, interfaces, prefixes=prefixes) for each in types)
         if apart

@@ -2,6 +2,7 @@
 
 from settings.alerts import Alerts, OwnThreshold
 from settings.aws import SpendingAlerts
+from settings.aws_network import PodGroups
 from settings.aws_storage import SourceBucket
 from settings.external_secrets import ExternalSecret, Rotation
 from settings.monitoring import Receiver
@@ -15,6 +16,7 @@ __all__ = [
     "Loki",
     "OwnThreshold",
     "Pipelines",
+    "PodGroups",
     "Receiver",
     "Rotation",
     "Sensors",

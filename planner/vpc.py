@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from catalogue.units import HOURS_PER_MONTH
 from planner.cost.stack import Traffic
+from planner.said import PodGroups
 from planner.teams import READ_PARTS, WRITTEN_PARTS
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class VpcPlan:
     id of a VPC that somebody else made, None where the stack makes its own. `leads_out`: routes of the private subnets
     lead to the Internet. `endpoints` are services of AWS with an interface in each of `endpoint_zones`,
     `endpoints_there` those that an existing VPC has already. With `prefixes` pods' addresses come in blocks of 16.
+    `pod_groups` are security groups of single services and teams.
     """
 
     flow_logs: FlowLogsPlan | None
@@ -40,6 +42,7 @@ class VpcPlan:
     endpoints_there: tuple[str, ...] = ()
     pod_cidr: str | None = None
     prefixes: bool = False
+    pod_groups: tuple[PodGroups, ...] = ()
 
     def cidrs(self, vpc_cidr: str) -> tuple[str, ...]:
         """All ranges of the VPC, whose first is `vpc_cidr`."""
@@ -96,4 +99,5 @@ def plan_vpc(settings: AwsSettings) -> VpcPlan:
         endpoints_there=existing.endpoints if existing else (),
         pod_cidr=network.pod_cidr,
         prefixes=network.prefix_delegation,
+        pod_groups=network.pod_groups,
     )

@@ -39,7 +39,9 @@ def input_shape(service: str, operation: str) -> Any:
 
 def made_up(shape: Any) -> dict[str, str]:
     """Members that botocore fills in for each call that leaves them out (handlers.py, generate_idempotent_uuid)."""
-    return {name: str(uuid.UUID(int=0)) for name, each in shape.members.items() if each.metadata.get("idempotencyToken")}
+    return {
+        name: str(uuid.UUID(int=0)) for name, each in shape.members.items() if each.metadata.get("idempotencyToken")
+    }
 
 
 def faults(shape: Any, value: Any, path: str = "") -> Iterator[str]:

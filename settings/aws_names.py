@@ -83,6 +83,9 @@ ZoneId = Annotated[
 ReservationId = Annotated[
     str, Matching(r"cr-[0-9a-f]{8,17}", "the id of a capacity reservation such as cr-0123456789abcdef0")
 ]
+SecurityGroupId = Annotated[
+    str, Matching(r"sg-[0-9a-f]{8,17}", "the id of a security group such as sg-0123456789abcdef0")
+]
 AMI_ID = r"ami-[0-9a-f]{8,17}"
 _PARAMETER = r"(/[A-Za-z0-9_.-]+)+"
 """Source: Systems Manager API reference, PutParameter (Name)."""

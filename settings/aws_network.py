@@ -6,11 +6,12 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from catalogue.endpoints import ENDPOINTS
+from settings.aws_names import SecurityGroupId
 from settings.endpoint_names import TWICE, EndpointName
 from settings.existing_vpc import ExistingVpc
 from settings.monitoring import LogDays
 from settings.sections import Path, Section, SectionError, repeated
-from settings.types import Cidr
+from settings.types import Cidr, Name
 
 
 class FlowLogs(Section):
@@ -18,6 +19,27 @@ class FlowLogs(Section):
 
     retention_days: LogDays = 30
     traffic: Annotated[Literal["all", "accept", "reject"], Field(description="which traffic is recorded")] = "all"
+
+
+class PodGroups(Section):
+    """Security groups of pods, beside the cluster's own, which they keep: EC2 tells these pods from others."""
+
+    service: Annotated[Name | None, Field(description="a model service, whose pods they are of")] = None
+    team: Annotated[Name | None, Field(description="a team, all of whose pods they are of")] = None
+    groups: Annotated[
+        tuple[SecurityGroupId, ...],
+        Field(min_length=1, max_length=4, description="their ids, in the cluster's VPC; an interface has five at most"),
+    ]
+
+    @model_validator(mode="after")
+    def _of_one_thing(self) -> Self:
+        problems: list[tuple[Path, str]] = []
+        if (self.service is None) is (self.team is None):
+            problems.append(((), "needs either service or team, not both; set one of them"))
+        problems += repeated(self.groups, "{} is named twice; name each group once", "groups")
+        if problems:
+            raise SectionError(problems)
+        return self
 
 
 Nat = Literal["none", "one", "per-zone"]
@@ -47,6 +69,9 @@ class VpcNetwork(Section):
             max_length=len(ENDPOINTS), description="AWS services with an interface endpoint in the VPC, such as ecr.api"
         ),
     ] = ()
+    pod_groups: Annotated[
+        tuple[PodGroups, ...], Field(max_length=100, description="security groups of single services and teams")
+    ] = ()
     endpoints_per_zone: Annotated[
         bool, Field(description="an interface of each endpoint in every zone, not only in gpuZone")
     ] = False
@@ -57,6 +82,13 @@ class VpcNetwork(Section):
         if self.endpoints_per_zone and not self.endpoints:
             problems.append((("endpointsPerZone",), "there are no endpoints; list some, or remove the key"))
         problems += self._beside_the_existing()
+        for key in ("service", "team"):
+            named = [getattr(each, key) or "" for each in self.pod_groups]
+            problems += [
+                (("pod_groups", index, key), f"{name} is named twice; list its groups in one place")
+                for index, name in enumerate(named)
+                if name and name in named[:index]
+            ]
         if problems:
             raise SectionError(problems)
         return self

@@ -28,6 +28,7 @@ from stacks.aws_images import ecr_images
 from stacks.aws_karpenter import scaled_pools
 from stacks.aws_keeper import keeper
 from stacks.aws_people import EksPeople
+from stacks.aws_pod_groups import SecurityGroups
 from stacks.aws_pod_range import pod_range
 from stacks.aws_pools import gpu_pools, node_pools
 from stacks.aws_reach import connections, entry
@@ -77,7 +78,7 @@ def deploy_aws(plan: AwsPlan) -> Platform:
     kubernetes = kubernetes_provider(cluster, kube)
     daemons = _addons(
         "node-addons",
-        node_addons(apart=plan.vpc.pod_cidr is not None, prefixes=plan.vpc.prefixes),
+        node_addons(apart=plan.vpc.pod_cidr is not None, prefixes=plan.vpc.prefixes, grouped=bool(plan.vpc.pod_groups)),
         cluster,
         base,
         kube,
@@ -149,6 +150,9 @@ def deploy_aws(plan: AwsPlan) -> Platform:
             region=plan.deployment.region,
             account_id=base.account.id,
         ),
+        walls=SecurityGroups(wanted=plan.vpc.pod_groups, cluster_group_id=cluster.security_group_id)
+        if plan.vpc.pod_groups
+        else None,
         images=ecr_images(plan, base.account, cluster.name),
         people=EksPeople(cluster_name=cluster.name, opts=pulumi.ResourceOptions(parent=kube)),
         layer=kube,
@@ -215,6 +219,7 @@ def _cluster_args(plan: AwsPlan, base: Ground, *, stands: bool) -> ClusterArgs:
         role_arn=plan.deployment.role_arn,
         standing=stands,
         protect=plan.ownership.protect,
+        pod_groups=bool(plan.vpc.pod_groups),
     )
 
 

@@ -172,6 +172,16 @@ class Vault(Protocol):
         ...
 
 
+class PodWalls(Protocol):
+    """What the platform's own network keeps single pods to, beside NetworkPolicies."""
+
+    def placed(
+        self, name: str, namespaces: Mapping[str, pulumi.Output[str]], opts: pulumi.ResourceOptions
+    ) -> Mapping[str, pulumi.Output[str]]:
+        """Say it of pods of these namespaces; the namespaces, each when new pods of it are kept so."""
+        ...
+
+
 class Images(Protocol):
     """The platform's own registry. `provider` is its cloud, as Kyverno calls it."""
 

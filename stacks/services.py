@@ -65,7 +65,7 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
     specs, trials = namespace_specs(plan, list(platform.pools.values())), trials_of_teams(plan)
     if any(spec.pins_memory for spec in specs):
         PinnedMemory("pinned-memory", at_platform)
-    namespaces = Namespaces(
+    namespaces: Mapping[str, pulumi.Output[str]] = Namespaces(
         "namespaces",
         NamespacesArgs(
             namespaces=specs,
@@ -73,6 +73,8 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
         ),
         at_platform,
     ).names
+    if platform.walls:
+        namespaces = platform.walls.placed("pod-walls", namespaces, at_platform)
     platform.objects.prepare({name: namespaces[name] for name in copying(plan) if name in namespaces}, at_platform)
     rules = network_rules(
         platform.connections,

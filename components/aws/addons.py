@@ -37,14 +37,20 @@ PREFIXES = {"ENABLE_PREFIX_DELEGATION": "true", "WARM_PREFIX_TARGET": "1"}
 Source: EKS user guide, "Assign more IP addresses to Amazon EKS nodes with prefixes"."""
 
 
-def node_addons(*, apart: bool = False, prefixes: bool = False) -> tuple[AddonSpec, ...]:
+POD_GROUPS = {"ENABLE_POD_ENI": "true", "POD_SECURITY_GROUP_ENFORCING_MODE": "standard"}
+"""Variables of the plugin: nodes get a trunk, whose branches carry pods with security groups of their own. In the mode
+`standard` such a pod is probed by its kubelet, and kept to NetworkPolicies, as any other (EKS user guide, "Assign
+security groups to individual Pods", considerations)."""
+
+
+def node_addons(*, apart: bool = False, prefixes: bool = False, grouped: bool = False) -> tuple[AddonSpec, ...]:
     """Daemons without which no node becomes Ready and no pod gets its role. `apart`: pods have subnets of their own;
-    `prefixes`: their addresses come in blocks of 16.
+    `prefixes`: their addresses come in blocks of 16; `grouped`: some have security groups of their own.
     """
     # The agent that enforces NetworkPolicies is off unless it is asked for (EKS user guide, Limit Pod traffic with
     # Kubernetes network policies).
     plugin: dict[str, Any] = {"enableNetworkPolicy": "true"}
-    if env := (CUSTOM_NETWORKING if apart else {}) | (PREFIXES if prefixes else {}):
+    if env := (CUSTOM_NETWORKING if apart else {}) | (PREFIXES if prefixes else {}) | (POD_GROUPS if grouped else {}):
         plugin["env"] = env
     return (
         # Rights on interfaces are the plugin's alone: a pod on the host's network has the role of its node.

@@ -18,6 +18,8 @@ from components.aws.admission import admitted
 from components.aws.logs import left_behind, log_group_name
 
 CLUSTER_POLICY = "arn:{0}:iam::aws:policy/AmazonEKSClusterPolicy"
+INTERFACES_POLICY = "arn:{0}:iam::aws:policy/AmazonEKSVPCResourceController"
+"""What the control plane needs to make interfaces for pods with security groups of their own."""
 ADMIN_POLICY = "arn:{0}:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
 CLUSTER_NAME_LIMIT = 100
 WAYS_ROUND = (
@@ -128,6 +130,7 @@ class ClusterArgs:
     log_retention_days: int = 30
     log_key_arn: str | None = None
     protect: bool = False
+    pod_groups: bool = False
 
 
 class Cluster(Component):
@@ -146,8 +149,10 @@ class Cluster(Component):
 
     def __init__(self, name: str, args: ClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
-        role, policy = self._create_role(args)
-        cluster = self._create_control_plane(args, role, [policy, self._create_log_group(args)])
+        role = self._create_role(args)
+        rights = [self._allow("role-policy", role, CLUSTER_POLICY, args)]
+        rights += [self._allow("interfaces-policy", role, INTERFACES_POLICY, args)] if args.pod_groups else []
+        cluster = self._create_control_plane(args, role, [*rights, self._create_log_group(args)])
         self.arn = cluster.arn
         self.name = cluster.name
         self.endpoint = cluster.endpoint
@@ -174,8 +179,8 @@ class Cluster(Component):
             ),
         )
 
-    def _create_role(self, args: ClusterArgs) -> tuple[aws.iam.Role, aws.iam.RolePolicyAttachment]:
-        role = aws.iam.Role(
+    def _create_role(self, args: ClusterArgs) -> aws.iam.Role:
+        return aws.iam.Role(
             self.named("role"),
             name=role_name(args.name),
             assume_role_policy=pulumi.Output.all(partition=args.partition, account_id=args.account_id).apply(
@@ -184,13 +189,14 @@ class Cluster(Component):
             tags=self.tags("role"),
             opts=self.child(),
         )
-        policy = aws.iam.RolePolicyAttachment(
-            self.named("role-policy"),
+
+    def _allow(self, name: str, role: aws.iam.Role, policy: str, args: ClusterArgs) -> pulumi.Resource:
+        return aws.iam.RolePolicyAttachment(
+            self.named(name),
             role=role.name,
-            policy_arn=pulumi.Output.format(CLUSTER_POLICY, args.partition),
+            policy_arn=pulumi.Output.format(policy, args.partition),
             opts=self.child(),
         )
-        return role, policy
 
     def _create_control_plane(
         self, args: ClusterArgs, role: aws.iam.Role, before: list[pulumi.Resource]

@@ -71,7 +71,15 @@ def lustre_script(interfaces: int) -> str:
             ),
             *_file(
                 f"{units}/{LNET}.service",
-                ("[Unit]", counters, f"After={LUSTRE_EFA}.service", "", "[Service]", "Type=oneshot", f"ExecStart=/bin/sh -c '{write}'"),
+                (
+                    "[Unit]",
+                    counters,
+                    f"After={LUSTRE_EFA}.service",
+                    "",
+                    "[Service]",
+                    "Type=oneshot",
+                    f"ExecStart=/bin/sh -c '{write}'",
+                ),
             ),
             *_file(
                 f"{units}/{LNET}.timer",

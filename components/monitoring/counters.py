@@ -15,7 +15,8 @@ VOLUME = "textfiles"
 class NodeCounters:
     """Counters of a platform's nodes. `script` prints them once in Prometheus' text format, in a shell of `image`.
 
-    It sees the host's /sys, and needs no rights. Files *.prom of the host's directory `host_files` are added as they are.
+    It sees the host's /sys, and needs no rights. Files *.prom of the host's directory `host_files` are added as they
+    are.
     """
 
     name: str

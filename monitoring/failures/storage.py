@@ -99,8 +99,8 @@ STORAGE = Subject(
             title="The Lustre client of a node speaks TCP where it should speak EFA",
             signal="Messages by LNet's networks, and EFA interfaces of LNet that are not up (`lnetctl net show -v` on"
             " the node, told by a unit of its user data)",
-            expression='max by (node, pool) (gpucluster:lnet:messages_per_second{net="tcp"} > $messages) unless on (node)'
-            ' (gpucluster:lnet:messages_per_second{net="efa"} >= on (node)'
+            expression='max by (node, pool) (gpucluster:lnet:messages_per_second{net="tcp"} > $messages)'
+            ' unless on (node) (gpucluster:lnet:messages_per_second{net="efa"} >= on (node)'
             ' gpucluster:lnet:messages_per_second{net="tcp"})'
             " or max by (node, pool) (gpucluster:lnet:interfaces_missing > 0)",
             limits={
@@ -130,9 +130,7 @@ STORAGE = Subject(
                     "See which interfaces of LNet are up, and what they have carried",
                     f"{ON_HOST} lnetctl net show -v",
                 ),
-                Action(
-                    "Read what the set-up said", f"{ON_HOST} journalctl -u gpucluster-lustre-efa -n 50 --no-pager"
-                ),
+                Action("Read what the set-up said", f"{ON_HOST} journalctl -u gpucluster-lustre-efa -n 50 --no-pager"),
                 Action(
                     "See whether it is one node or all of them: of all, look at the security group, else replace the"
                     " node when its run has saved",

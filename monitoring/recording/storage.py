@@ -66,10 +66,7 @@ STORAGE = Group(
         ),
         Recording(
             "gpucluster:lnet:interfaces_missing",
-            in_pool(
-                "sum by (node) (node_lnet_interfaces_wanted)"
-                ' - sum by (node) (node_lnet_interfaces_up{net="efa"})'
-            ),
+            in_pool('sum by (node) (node_lnet_interfaces_wanted) - sum by (node) (node_lnet_interfaces_up{net="efa"})'),
             ("node", "pool"),
         ),
         _ceph_latency("read", "r"),

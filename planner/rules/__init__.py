@@ -25,6 +25,7 @@ from planner.rules import (  # noqa: F401 - each registers its rules
     nodes,
     pipelines,
     placement,
+    pod_groups,
     reliability,
     replicas,
     requests,

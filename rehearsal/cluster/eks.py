@@ -16,6 +16,62 @@ POLICY_ROLES = {
 }
 
 
+_SELECTOR = {
+    "type": "object",
+    "properties": {
+        "matchLabels": {"type": "object", "additionalProperties": {"type": "string"}},
+        "matchExpressions": {
+            "type": "array",
+            "items": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+        },
+    },
+}
+SECURITY_GROUP_POLICY: dict[str, Any] = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "securitygrouppolicies.vpcresources.k8s.aws"},
+    "spec": {
+        "group": "vpcresources.k8s.aws",
+        "names": {
+            "plural": "securitygrouppolicies",
+            "singular": "securitygrouppolicy",
+            "kind": "SecurityGroupPolicy",
+            "shortNames": ["sgp"],
+        },
+        "scope": "Namespaced",
+        "versions": [
+            {
+                "name": "v1beta1",
+                "served": True,
+                "storage": True,
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "properties": {
+                            "spec": {
+                                "type": "object",
+                                "properties": {
+                                    "podSelector": _SELECTOR,
+                                    "serviceAccountSelector": _SELECTOR,
+                                    "securityGroups": {
+                                        "type": "object",
+                                        "properties": {
+                                            "groupIds": {"type": "array", "minItems": 1, "items": {"type": "string"}}
+                                        },
+                                    },
+                                },
+                            }
+                        },
+                    }
+                },
+            }
+        ],
+    },
+}
+"""Its fields and bounds as EKS installs them (amazon-vpc-resource-controller-k8s, config/crd/bases). Nobody here makes
+the branch interfaces: pods stay in the groups of their node."""
+
+
 def furnish(kube: Kube) -> None:
     """Apply the objects of a new cluster; safe to repeat."""
     for item in objects():
@@ -23,8 +79,11 @@ def furnish(kube: Kube) -> None:
 
 
 def objects() -> list[dict[str, Any]]:
-    """Bindings that stand for the access policies, the storage class and the API endpoint of every EKS cluster."""
-    return [*(_binding(policy, role) for policy, role in POLICY_ROLES.items()), _gp2(), api_endpoints()]
+    """Bindings that stand for the access policies, the storage class, the API endpoint and the kind of the VPC resource
+    controller that every EKS cluster has.
+    """
+    bindings = (_binding(policy, role) for policy, role in POLICY_ROLES.items())
+    return [*bindings, _gp2(), api_endpoints(), SECURITY_GROUP_POLICY]
 
 
 def api_endpoints() -> dict[str, Any]:

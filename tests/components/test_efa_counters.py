@@ -60,7 +60,9 @@ def test_what_lnet_carries_goes_with_them_where_the_file_system_speaks_efa(tmp_p
     (mount,) = host_files(counters)
     assert (mount["hostPath"], mount["mountPath"], mount["readOnly"]) == (LNET_FILES, HOST_FILES, True)
     loop = sidecar(counters, 45, {"cpu": "5m", "memory": "16Mi"})["command"][2]
-    once = loop.replace(TEXTFILES, str(tmp_path)).replace(HOST_FILES, str(tmp_path / "host")).replace("sleep 45", "exit")
+    once = (
+        loop.replace(TEXTFILES, str(tmp_path)).replace(HOST_FILES, str(tmp_path / "host")).replace("sleep 45", "exit")
+    )
     assert subprocess.run(["sh", "-c", once], check=False).returncode == 0
     assert (tmp_path / "efa.prom").read_text() == ""
     (tmp_path / "host").mkdir()

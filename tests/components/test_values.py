@@ -176,9 +176,9 @@ VALUES: dict[str, Callable[[], Any]] = {
     "keda": lambda: keda_values("models", cpu_millicores=70, memory_mib=190),
     "label-of-any-words": lambda: label_value(f"-S/N {'x' * 60}"),
     "local-volumes": lambda: provisioner_values("/mnt/fast", {"pool": "fast"}),
-    "lustre-over-efa": lambda: lustre_script(8)
-    .replace(OWN_SCRIPT, "[its script]\n")
-    .replace(COUNTERS_SCRIPT, "[what tells]\n"),
+    "lustre-over-efa": lambda: (
+        lustre_script(8).replace(OWN_SCRIPT, "[its script]\n").replace(COUNTERS_SCRIPT, "[what tells]\n")
+    ),
     "login-at-the-mirror": lambda: login_script(LOGIN).replace(LOGIN_SCRIPT, "[its script]\n"),
     "metrics-server": lambda: metrics_server_values(140),
     "metrics-server-of-few-nodes": lambda: metrics_server_values(3)["resources"],

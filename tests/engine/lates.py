@@ -34,7 +34,9 @@ OF_A_CLUSTER = (
 OF_A_STACK = (
     *OF_A_CLUSTER,
     _late("HeadBucket", "404", 2, 404),
-    _late("PutBucket(Versioning|Encryption|Policy|LifecycleConfiguration)|PutPublicAccessBlock", "NoSuchBucket", 5, 404),
+    _late(
+        "PutBucket(Versioning|Encryption|Policy|LifecycleConfiguration)|PutPublicAccessBlock", "NoSuchBucket", 5, 404
+    ),
     _late(
         "CreatePodIdentityAssociation",
         "InvalidParameterException",

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from rehearsal.engine.events import Diagnostic, Record, Step
+
 from .cutdown import cut_down
 from .lates import OF_A_CLUSTER
 from .rehearsed import Rehearsed, operations, rehearsed, until
@@ -48,11 +50,20 @@ def group(site: Rehearsed) -> dict[str, object] | None:
 
 @pytest.fixture(scope="module")
 def applied(site: Rehearsed) -> Rehearsed:
-    """Where an earlier cluster left its log group; the account throttles, and shows late what it has made."""
+    """Where an earlier cluster left its log group; the account throttles, and shows late what it has made, from when
+    the first is made: who deploys is known before.
+    """
     site.aws("logs").create_log_group(logGroupName=LOGS)
-    for order in (*OF_A_CLUSTER, THROTTLED):
-        site.control("POST", "faults", order)
-    done = operations(site.up())
+    site.control("POST", "faults", THROTTLED)
+    begun: list[str] = []
+
+    def late(seen: Step | Diagnostic | None, _: Record) -> None:
+        if isinstance(seen, Step) and seen.type.startswith("aws:") and not begun:
+            begun.append(seen.urn.label)
+            for order in OF_A_CLUSTER:
+                site.control("POST", "faults", order)
+
+    done = operations(site.engine.up(watch=late))
     (throttled,) = site.control("GET", "faults")
     site.control("DELETE", "faults")
     assert throttled["matched"] > 30

@@ -636,6 +636,7 @@ ONLY_PLANNED: Mapping[str, str] = {
     "monitoring.samplesPerS": "what to expect of all exporters together, in the stack's outputs",
     "monitoring.series": "what to expect of all exporters together, in the stack's outputs",
     "ownership.maxHourlyUsd": "the planner refuses what costs more; where dashboards are, a line in them",
+    "pools.*.branchInterfaces": "what EKS' controller can give pods with groups of their own",
     "pools.*.addressedPods": "what the VPC CNI can give addresses to",
     "pools.*.addressesPerNode": "the subnets are sized by it; they are registered by their ranges",
     "pools.*.prefixes": "vpc.prefixes: the VPC CNI is told it once for all nodes",

@@ -207,8 +207,10 @@ def test_a_node_whose_lustre_stayed_on_tcp_is_told_of() -> None:
 def test_what_lnet_carries_is_read_where_the_file_system_speaks_efa_g05() -> None:
     told = deepcopy(stack_config("prod"))
     told["gpucluster:storage"]["lustre"] = {
-        **{"deploymentType": "PERSISTENT_2", "capacityGib": 19200},
-        **{"throughputMbpsPerTib": 500, "efa": True},
+        "deploymentType": "PERSISTENT_2",
+        "capacityGib": 19200,
+        "throughputMbpsPerTib": 500,
+        "efa": True,
     }
     release = run_program(told, stack="prod").one("monitoring-stack-chart-release")
     (mount,) = release.inputs["values"]["prometheus-node-exporter"]["sidecarHostVolumeMounts"]

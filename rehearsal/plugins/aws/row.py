@@ -16,8 +16,8 @@ MINUTE = 60.0
 PROPAGATION = 2 * MINUTE  # how long the provider allows IAM and new objects to become visible (propagationTimeout)
 FIELD = re.compile(r"{(\w+)}")
 IDEMPOTENT = ("put_", "set_", "attach_", "describe_", "rotate_")
-"""How the calls begin that say the same however often they are made, or ask only. A secret's schedule is one that rotates
-nothing at once."""
+"""How calls begin that say the same however often they are made, or ask only. A secret's schedule is one: set again,
+it rotates nothing at once."""
 
 
 def words(text: str) -> tuple[str, ...]:

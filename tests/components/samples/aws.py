@@ -17,6 +17,7 @@ from components.aws.keeper import Keeper, KeeperArgs
 from components.aws.keys import Keys, KeysArgs
 from components.aws.lustre import Lustre, LustreArgs
 from components.aws.network import Network, NetworkArgs, SubnetSpec
+from components.aws.pod_groups import PodGroups, PodGroupsArgs, PodGroupsSpec
 from components.aws.pod_logs import PodLogs, PodLogsArgs
 from components.aws.registry import Registry, RegistryArgs, RepositorySpec
 from components.aws.secret_rotation import SecretRotation, SecretRotationArgs
@@ -162,6 +163,20 @@ SAMPLES: Mapping[str, Make] = {
         Keys,
         lambda: KeysArgs(
             partition="aws", account_id="123456789012", region="us-east-2", log_group_prefix="/aws/eks/lab"
+        ),
+    ),
+    "pod-groups": of(
+        PodGroups,
+        lambda: PodGroupsArgs(
+            policies=[
+                PodGroupsSpec(
+                    name="chat",
+                    namespace="inference",
+                    labels={"app.kubernetes.io/instance": "chat"},
+                    groups=["sg-1", "sg-2"],
+                ),
+                PodGroupsSpec(name="vision", namespace="team-vision", labels={}, groups=["sg-1"]),
+            ]
         ),
     ),
     "secret-rotation": of(

@@ -114,9 +114,7 @@ NODES: dict[str, Case] = {
         summary="The shared file system 10.0.0.1@tcp:/fsx is 85% full.",
     ),
     "lustre-over-tcp": Case(
-        firing={
-            lnet("messages_total", "efa", direction=each): rising(0) for each in ("sent", "received")
-        }
+        firing={lnet("messages_total", "efa", direction=each): rising(0) for each in ("sent", "received")}
         | {lnet("messages_total", "tcp", direction=each): then_rising(30_000) for each in ("sent", "received")},
         silent={lnet("messages_total", "tcp", direction=each): then_rising(29_000) for each in ("sent", "received")},
         also={lnet("interfaces_up", "efa"): turns(8, 7)},

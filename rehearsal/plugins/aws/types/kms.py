@@ -8,7 +8,6 @@ from rehearsal.plugins.aws.object import Object
 from rehearsal.plugins.aws.row import MINUTE, Autoname, Change, Row, words
 from rehearsal.plugins.aws.tagging import calls
 
-
 LATE = ("NotFoundException", "DisabledException")
 
 

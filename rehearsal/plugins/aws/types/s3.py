@@ -126,7 +126,11 @@ ROWS: dict[str, Row] = {
         look=lambda _, found: found,
     ),
     "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration": _part(
-        "bucket_encryption", "ServerSideEncryptionConfiguration", "rules", sets=("rules",), unready=(*NEW_BUCKET, "OperationAborted")
+        "bucket_encryption",
+        "ServerSideEncryptionConfiguration",
+        "rules",
+        sets=("rules",),
+        unready=(*NEW_BUCKET, "OperationAborted"),
     ),
     "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock": _part(
         "public_access_block", "PublicAccessBlockConfiguration", *PUBLIC, local=("skipDestroy",), unready=NEW_BUCKET
@@ -140,7 +144,9 @@ ROWS: dict[str, Row] = {
         computed=("transitionDefaultMinimumObjectSize",),
         unready=NEW_BUCKET,
     ),
-    "aws:s3/bucketPolicy:BucketPolicy": _part("bucket_policy", "", "policy", documents=("policy",), unready=(*NEW_BUCKET, "MalformedPolicy")),
+    "aws:s3/bucketPolicy:BucketPolicy": _part(
+        "bucket_policy", "", "policy", documents=("policy",), unready=(*NEW_BUCKET, "MalformedPolicy")
+    ),
     "aws:s3/bucketOwnershipControls:BucketOwnershipControls": _part(
         "bucket_ownership_controls", "OwnershipControls", "rule"
     ),
