@@ -6,8 +6,10 @@ from planner.benchmarks import MODELS
 from planner.draft import Draft, rule, warning
 from planner.findings import Observation
 from planner.gating import measures
+from planner.rules.frameworks import CAN
 from planner.rules.known import Seen, known_runs
-from planner.training.advice import smallest_change, smallest_world
+from planner.training.advice import Ways, smallest_change, smallest_world
+from settings.workloads import TrainingRun
 
 
 @warning("C01", each=known_runs, formula="sequenceLength <= context of the model", source="config.json of the model")
@@ -95,13 +97,23 @@ def _too_large(seen: Seen, takes: str, size_gb: float) -> Observation:
 def _what_fits(seen: Seen) -> tuple[str, str]:
     """The key to edit and what to type: the smallest change of the run that fits, else its nodes, else other GPUs."""
     job, layout, per_node = seen.training.job, seen.training.layout, seen.pool.gpus_per_node
-    change = smallest_change(job, seen.model, layout, seen.gpu.driver_gb, per_node)
+    ways = _ways(seen.run)
+    change = smallest_change(job, seen.model, layout, seen.gpu.driver_gb, per_node, ways)
     if change is not None:
         return change.words[0].partition(" ")[0], f"set {', '.join(change.words)}"
-    least = smallest_world(job, seen.model, layout, seen.gpu.driver_gb, per_node)
+    least = smallest_world(job, seen.model, layout, seen.gpu.driver_gb, per_node, ways)
     if least is not None:
         return "nodes", f"it fits from {least[0]} nodes on, with {', '.join(least[1])}"
     return "model", "no number of nodes is enough; raise parallelism.context, or take GPUs with more memory"
+
+
+def _ways(run: TrainingRun) -> Ways:
+    """What the run's framework can be told; a script of its own is told nothing, and may be changed as anybody likes."""
+    can = CAN.get(run.framework)
+    if can is None:
+        return Ways(derived=run.software is None)
+    able = [each for each in can.sharding if each != "zero3" or "fsdp" not in can.sharding]
+    return Ways(shardings=tuple(able), tensor="tensor" in can.degrees, derived=run.software is None)
 
 
 @warning(

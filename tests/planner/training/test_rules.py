@@ -312,7 +312,7 @@ def test_checkpoints_near_the_best_interval(every: float, said: str | None) -> N
     for finding in found:
         assert said is not None
         assert said in finding.sentence
-        assert finding.remedy == "every 235 min would lose 0.8%"
+        assert finding.remedy == "set it to 235, which would lose 0.8%"
 
 
 @pytest.mark.parametrize(("every", "fits"), [(15, True), (20, False)])
