@@ -95,7 +95,7 @@ _ROWS: tuple[Calibration, ...] = (
         tokens_hidden=0.13,
         per_expert_s=4.9e-4,
         published=22,
-        source="Megatron-LM table of 2024, dgxc-benchmarking, Megatron Bridge; trainings of whole models take up to a tenth more",
+        source="Megatron-LM table of 2024, dgxc-benchmarking, Megatron Bridge; whole trainings take up to a tenth more",
     ),
     Calibration(
         software="megatron",

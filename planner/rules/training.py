@@ -108,7 +108,7 @@ def _what_fits(seen: Seen) -> tuple[str, str]:
 
 
 def _ways(run: TrainingRun) -> Ways:
-    """What the run's framework can be told; a script of its own is told nothing, and may be changed as anybody likes."""
+    """What the run's framework can be told; a script of its own is told nothing, and may do anything."""
     can = CAN.get(run.framework)
     if can is None:
         return Ways(derived=run.software is None)

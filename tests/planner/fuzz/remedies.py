@@ -9,7 +9,8 @@ from planner.findings import Finding
 
 _NUMBER = r"(?P<number>\d[\d,]*(?:\.\d+)?)(?![\d%x/])"
 _SET = re.compile(
-    rf"(?:^|, |or )(?:set|raise|lower) (?P<key>it|the budget|the target|[a-z]\w*(?:\.\w+)*) to (?:at (?:most|least) )?{_NUMBER}"
+    r"(?:^|, |or )(?:set|raise|lower) (?P<key>it|the budget|the target|[a-z]\w*(?:\.\w+)*) to (?:at (?:most|least) )?"
+    + _NUMBER
 )
 _WHOSE = re.compile(rf"(?<!and )the (?P<whose>pool|queue)'s (?P<key>\w+) to {_NUMBER}")
 _BOTH = re.compile(rf"set nodes and the pool's count to {_NUMBER}")
@@ -17,6 +18,7 @@ _MORE = re.compile(r"^raise the count of a system pool by (?P<number>\d+)")
 _TAKE = re.compile(r"^take (?:at most |one of )?(?P<number>\d+(?:,\d+)*)(?![\w%/.+]|,\d)(?! servers| times)")
 _RANGE = re.compile(r"(?:take a|give a private) /(?P<prefix>\d+)")
 _NAME = re.compile(r"^(?:did you mean |take one of |remove it; did you mean )(?P<name>[a-z1-9][^?,( ]*)(?:\?| \()")
+_WRITTEN = re.compile(r"^take (?P<text>\d+[+.]\d+)(?:,|$)")
 _DATE = re.compile(r'(?P<key>set a later moment, such as|add endsAt:|set [\w.]+ to) "(?P<date>[^"]+)"')
 _RUN = re.compile(r"^(?:set |it fits from (?P<nodes>\d+) nodes on, with )(?P<words>[a-z]\w*(?:\.\w+)? [\w, .]+)$")
 _WORD = re.compile(r"(?P<key>[a-zA-Z.]+) (?P<value>\w+)")
@@ -44,6 +46,10 @@ def followed(finding: Finding, data: Mapping[str, Any]) -> Iterator[dict[str, An
         yield _with(data, place, _number(found["number"]))
     if found := _RANGE.match(finding.remedy):
         yield _with(data, place, _free_range(int(found["prefix"])))
+    if found := _WRITTEN.match(finding.remedy):
+        yield _with(data, place, found["text"])
+    if finding.remedy.startswith("stage shards"):
+        yield _with(data, place, "shards")
     if found := _NAME.match(finding.remedy):
         yield _with(data, place, found["name"])
     for each in _DATE.finditer(finding.remedy):

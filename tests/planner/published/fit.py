@@ -1,5 +1,5 @@
-"""Fit the rows of `catalogue/calibration.py` to runs.csv again: `python -m tests.planner.published.fit` prints them, and
-with `held-out` how far runs lie from rows that were fitted without their source.
+"""Fit the rows of `catalogue/calibration.py` to runs.csv again: `python -m tests.planner.published.fit` prints them,
+and with `held-out` how far runs lie from rows that were fitted without their source.
 
 Each constant goes up and down by ever smaller parts for as long as the mean of |ln(forecast / published)| falls, of
 which at most 0.35 counts; 0.03 more counts for a run beyond 10 %. Runs weigh 1/sqrt(runs of their source).
