@@ -126,7 +126,7 @@ def nvme_capacity(_: Draft, run: RunStorage, _storage: StoragePlan) -> Iterable[
         sentence=f"each node would keep {needed:.1f} GB on its own disks ({staged:.1f} GB staged, "
         f"{needed - staged:.1f} GB of checkpoints), and {tiers.FILL:.0%} of their {raw:.0f} GB are "
         f"{tiers.FILL * raw:.0f} GB",
-        remedy=(f"stage shards ({shard:.1f} GB a node), or " if needed - staged + shard <= tiers.FILL * raw else "")
+        remedy=(f"set it to shard ({shard:.1f} GB a node), or " if needed - staged + shard <= tiers.FILL * raw else "")
         + "read from the shared file system"
         if staging_is_more
         else "keep fewer checkpoints, or write them to the shared file system",

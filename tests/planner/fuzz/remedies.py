@@ -48,8 +48,8 @@ def followed(finding: Finding, data: Mapping[str, Any]) -> Iterator[dict[str, An
         yield _with(data, place, _free_range(int(found["prefix"])))
     if found := _WRITTEN.match(finding.remedy):
         yield _with(data, place, found["text"])
-    if finding.remedy.startswith("stage shards"):
-        yield _with(data, place, "shards")
+    if finding.remedy.startswith("set it to shard"):
+        yield _with(data, place, "shard")
     if found := _NAME.match(finding.remedy):
         yield _with(data, place, found["name"])
     for each in _DATE.finditer(finding.remedy):
