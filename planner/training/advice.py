@@ -111,16 +111,19 @@ class Change:
 
 
 def smallest_change(
-    job: Job, model: Model, layout: Layout, gpu_gb: float, gpus_per_node: int, ways: Ways = ANY
+    job: Job, model: Model, layout: Layout, gpu_gb: float, gpus_per_node: int, ways: Ways = ANY, *, surely: bool = False
 ) -> Change | None:
-    """As few changes of the run as make it fit on the same GPUs, cheap ones before dear ones; None if none do."""
+    """As few changes of the run as make it fit on the same GPUs, cheap ones before dear ones; None if none do.
+
+    What likely fits is enough, unless it is to fit `surely`.
+    """
     found = _changes(job, model, layout, gpus_per_node, ways)
     changes = sorted(found, key=lambda change: (len(change.words), change.cost))
-    return next((each for each in changes if _fits(each.job, model, each.layout, gpu_gb)), None)
+    return next((each for each in changes if _fits(each.job, model, each.layout, gpu_gb, surely)), None)
 
 
 def smallest_world(
-    job: Job, model: Model, layout: Layout, gpu_gb: float, gpus_per_node: int, ways: Ways = ANY
+    job: Job, model: Model, layout: Layout, gpu_gb: float, gpus_per_node: int, ways: Ways = ANY, *, surely: bool = False
 ) -> tuple[int, tuple[str, ...]] | None:
     """Nodes from which on the job fits when everything is sharded and recomputed, and what that takes, in words.
 
@@ -134,7 +137,9 @@ def smallest_world(
         if ways.tensor and size > layout.tensor
     ]
     wanted = [replace(layout, tensor=size) for size in (layout.tensor, *degrees) if gpus_per_node % size == 0]
-    found = [(nodes, each) for each in wanted if (nodes := _least_nodes(least, model, each, gpu_gb, gpus_per_node))]
+    found = [
+        (nodes, each) for each in wanted if (nodes := _least_nodes(least, model, each, gpu_gb, gpus_per_node, surely))
+    ]
     if not found:
         return None
     nodes, spread = min(found, key=lambda each: (each[0], each[1].tensor))
@@ -143,19 +148,20 @@ def smallest_world(
     return nodes, (*tensor, f"sharding {sharding}", "recompute full", "microBatch 1", *gradients)
 
 
-def _fits(job: Job, model: Model, layout: Layout, gpu_gb: float) -> bool:
+def _fits(job: Job, model: Model, layout: Layout, gpu_gb: float, surely: bool) -> bool:
     """Advice is for what likely fits, not for what fits at best."""
-    return training_memory(job, model, layout, gpu_gb).total_gb <= gpu_gb
+    memory = training_memory(job, model, layout, gpu_gb)
+    return memory.fits_surely if surely else memory.total_gb <= gpu_gb
 
 
-def _least_nodes(job: Job, model: Model, layout: Layout, gpu_gb: float, gpus_per_node: int) -> int | None:
+def _least_nodes(job: Job, model: Model, layout: Layout, gpu_gb: float, per_node: int, surely: bool) -> int | None:
     """The smallest number of nodes on which the job fits, by bisection: more ranks never take more memory."""
 
     def fits(nodes: int) -> bool:
-        ranks = nodes * gpus_per_node // layout.replica
-        return ranks > 0 and _fits(job, model, replace(layout, data=ranks), gpu_gb)
+        ranks = nodes * per_node // layout.replica
+        return ranks > 0 and _fits(job, model, replace(layout, data=ranks), gpu_gb, surely)
 
-    most = _MOST_GPUS // gpus_per_node
+    most = _MOST_GPUS // per_node
     return bisect_left(range(1, most + 1), True, key=fits) + 1 if fits(most) else None
 
 

@@ -1,9 +1,10 @@
 """The room: power, racks, circuits, batteries, cooling. It counts whole machines at full load, not GPUs."""
 
 from collections.abc import Iterable
-from math import ceil
+from math import ceil, floor
 
 from planner.draft import MetalDraft, metal_rule, metal_warning
+from planner.facility.plan import FacilityPlan
 from planner.facility.power import carried_kw, ups_minutes
 from planner.facility.racks import CROWDED_NODES, FILL, nodes_per_rack
 from planner.findings import Observation
@@ -126,16 +127,17 @@ def power_delivery(draft: MetalDraft) -> Iterable[Observation]:
         f"{power.gpus_kw:.1f}; switches {power.switches_kw:.1f}, storage {power.storage_kw:.1f}, control "
         f"{power.control_kw:.1f}, pumps {power.pumps_kw:.1f}), with margin {power.planned_kw:.1f}, and {racks.count} "
         f"racks get {there:.1f} kW",
-        remedy=_more_power(power.planned_kw, racks.count),
+        remedy=_more_power(draft.facility, racks.count),
         inputs=power.inputs() | {"delivered": f"{there:.1f} kW"},
     )
 
 
-def _more_power(planned_kw: float, racks: int) -> str:
-    """What each rack is to get, where there are racks for so much."""
-    if planned_kw > racks * MOST_RACK_KW:
-        return f"order racks for {ceil(planned_kw)} kW in all, or take fewer nodes"
-    return f"set it to {enough(planned_kw / racks, 1)}, {ceil(planned_kw)} kW in all, or take fewer nodes"
+def _more_power(plan: FacilityPlan, racks: int) -> str:
+    """What each rack is to get, where there are racks for so much; fuller ones have more strips, and these a switch."""
+    needed, each = ceil(plan.power.planned_kw), floor(plan.power.planned_kw / racks) + 1
+    if plan.misfits or each > MOST_RACK_KW:
+        return f"order racks for {needed} kW in all, or take fewer nodes"
+    return f"set it to {each}, {needed} kW in all, or take fewer nodes"
 
 
 @metal_rule(

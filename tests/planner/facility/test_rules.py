@@ -320,7 +320,7 @@ def test_power_and_cooling_that_are_ordered_suffice() -> None:
             "training.runs.0.nodes": nodes,
             "facility.cooling.capacityKw": 1,
         }
-        tight["facility.racks"] = {"count": 1, "units": 60, "powerKw": 1}
+        tight["facility.racks"] = {"count": 1, "units": 60, "powerKw": 20}
         cooling, power = found("cooling-capacity", tight)[0], found("power-delivery", tight)[0]
         ordered = [float(each.remedy.removeprefix("set it to ").split(",")[0]) for each in (cooling, power)]
         enough = {**tight, "facility.cooling.capacityKw": ordered[0]}
