@@ -93,9 +93,9 @@ def _theirs(place: list[int | str], whose: str, key: str, data: Mapping[str, Any
     if "run" in thing:
         thing = {**next(each for each in data["training"]["runs"] if each["name"] == thing["run"]), **thing}
     names = {"pool": data["pools"], "queue": (data.get("scheduling") or {}).get("queues") or []}[whose]
-    where: list[int | str] = {"pool": ["pools"], "queue": ["scheduling", "queues"]}[whose]
+    where: dict[str, list[int | str]] = {"pool": ["pools"], "queue": ["scheduling", "queues"]}
     index = next(at for at, each in enumerate(names) if each["name"] == thing.get(whose, "default"))
-    return [*where, index, key]
+    return [*where[whose], index, key]
 
 
 def _steps(path: str) -> list[int | str]:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import fields, replace
 from math import log
+from typing import Any
 
 import catalogue.calibration as table
 from catalogue.calibration import Calibration
@@ -83,7 +84,9 @@ def held_out() -> None:
     defaults = {each.name: each.default for each in fields(Calibration)}
     for row in rows:
         mine = [run for run in runs if _kind(run) == (row.software, row.compute_capability, row.precision)]
-        values = {name: value for name, value in _NEUTRAL.items() if getattr(row, name) != defaults[name]}
+        values: dict[str, Any] = {
+            name: value for name, value in _NEUTRAL.items() if getattr(row, name) != defaults[name]
+        }
         table._ROWS = tuple(replace(row, **values) if each is row else each for each in rows)
         start = next(each for each in table._ROWS if each not in rows)
         for source in sorted({_source(run) for run in mine}):
