@@ -1,20 +1,15 @@
 """The VPC's subnets. Their borders depend on the VPC's network and the order of zones only, never on node counts:
 a subnet that moved would be replaced, with everything in it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from ipaddress import IPv4Network
-from typing import TYPE_CHECKING
 
 from planner.interfaces import PREFIX_ADDRESSES
 from planner.pool_types import AwsPoolPlan
 from planner.types import Subnet, SubnetRole
 from planner.vpc import VpcPlan
-
-if TYPE_CHECKING:
-    from settings.existing_vpc import ExistingSubnet
+from settings.existing_vpc import ExistingSubnet
 
 AWS_RESERVED_ADDRESSES = 5
 CONTROL_PLANE_ADDRESSES = 6

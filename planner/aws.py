@@ -1,11 +1,8 @@
 """The plan of a stack on AWS."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import date, datetime
-from typing import TYPE_CHECKING
 
 from catalogue.regions import is_recorded
 from catalogue.site import with_site_rows
@@ -52,10 +49,8 @@ from planner.types import Subnet
 from planner.vpc import VpcPlan, plan_vpc, traffic
 from planner.workload_types import RunPlan
 from planner.workloads import plan_runs
-
-if TYPE_CHECKING:
-    from settings.model import AwsSettings
-    from settings.workloads import TrainingRun
+from settings.model import AwsSettings
+from settings.workloads import TrainingRun
 
 
 def aws_draft(settings: AwsSettings, shipped: Catalogue, now: datetime) -> AwsDraft:

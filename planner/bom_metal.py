@@ -164,7 +164,7 @@ def _room(room: Facility, plan: FacilityPlan, prices: Mapping[str, PurchasePrice
     racks = len(plan.racks)
     yield line(Part.RACK, "rack", racks)
     yield line(Part.RACK, "installation, per rack", racks)
-    yield line(Part.POWER, "rack PDU", room.power_strips(racks))
+    yield line(Part.POWER, "rack PDU", room.power_strips(racks, plan.circuits))
     if room.ups and room.ups.kwh:
         yield line(Part.POWER, "battery, per kWh", room.ups.kwh)
     if Cooling(room.cooling.kind) is Cooling.AIR:

@@ -1,19 +1,14 @@
 """The keeper's numbers: when a stack ends, and when its GPU pools are scaled to zero."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
-from typing import TYPE_CHECKING
 
 from planner.blocks import BlockShare
 from planner.cost.amounts import Prices
 from planner.pool_types import AwsPoolPlan
 from settings.keeper import OffHours
-
-if TYPE_CHECKING:
-    from settings.model import AwsSettings
+from settings.model import AwsSettings
 
 
 @dataclass(frozen=True, kw_only=True)

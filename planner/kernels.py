@@ -10,7 +10,7 @@ from catalogue.calibration import WIDTH_OF_HALF_RATE, Calibration, calibration
 from catalogue.model_types import Model
 from catalogue.types import Gpu
 from planner.throughput import peak_tflops
-from planner.training.job import Job, Layout
+from planner.training.job import Job, Layout, stage_layers
 from planner.training.memory import bytes_per_parameter, states_per_gpu
 
 _FLOPS_PER_TFLOP = 1e12
@@ -57,12 +57,7 @@ class Pass:
 
 
 def forward_pass(model: Model, job: Job, layout: Layout, gpu: Gpu) -> Pass:
-    """A micro-batch's forward pass. The fullest stage has whole layers; the output layer is shared out evenly.
-
-    Where embedding and output count as layers the last stage has one layer less for the output's sake, so that the
-    stages' mean is what counts where it is more than the fullest stage without it. Where layers divide without them the
-    last stage has its output besides: the rates were fitted to such runs too, and have that in them.
-    """
+    """A micro-batch's forward pass on the stage that takes longest, for which the others wait."""
     row = calibration(job.software, gpu, job.precision)
     plain = calibration(job.software, gpu, "bf16")
     tokens = job.micro_batch * job.sequence / layout.context / layout.tensor
@@ -89,7 +84,7 @@ def forward_pass(model: Model, job: Job, layout: Layout, gpu: Gpu) -> Pass:
         experts_s=_experts_s(model, layout, row, tokens, wide, bandwidth),
         output_s=_MULTIPLY_ADD * output * tokens / (peak * plain.peak_part * slow),
     )
-    part = _part_of_stage(whole, model.layers, layout.pipeline) * (row.compiled_part if job.compiled else 1.0)
+    part = _part_of_stage(whole, model.layers, layout) * (row.compiled_part if job.compiled else 1.0)
     return Pass(**{name: part * seconds for name, seconds in vars(whole).items()})
 
 
@@ -104,11 +99,15 @@ def _experts_s(model: Model, layout: Layout, row: Calibration, tokens: float, wi
     return _MULTIPLY_ADD * routed * tokens / wide + copied * tokens / bandwidth + launched
 
 
-def _part_of_stage(whole: Pass, layers: int, stages: int) -> float:
-    """A stage's share: the mean of all stages, or the fullest one's layers where these take longer."""
-    fullest = -(-layers // stages) / layers
-    in_layers = whole.forward_s - whole.output_s
-    return max(fullest * in_layers, whole.forward_s / stages) / whole.forward_s
+def _part_of_stage(whole: Pass, layers: int, layout: Layout) -> float:
+    """What the slowest stage has of all stages' time: the fullest one's layers, or the last one's with the output.
+
+    A large vocabulary's output is as long as several layers, and the last stage has it besides its own (Yeung et al.
+    2024, "Balancing Pipeline Parallelism with Vocabulary Parallelism"), one layer fewer where the ends count as layers.
+    """
+    fullest, last = stage_layers(layers, layout)
+    each = (whole.forward_s - whole.output_s) / layers
+    return max(fullest * each, last * each + whole.output_s) / whole.forward_s
 
 
 def loss_s(model: Model, job: Job, layout: Layout, gpu: Gpu) -> float:

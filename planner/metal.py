@@ -96,8 +96,7 @@ def _room(
         switches = [("switch", fabric.switch, fabric.growth.day_one.switches)] if fabric else []
         switches += [(f"{each.kind}-switch", each.switch, each.design.switches) for each in networks]
         facility = plan_facility(room, inventory(pools.values(), settings.storage, catalogue.storage_servers, switches))
-        circuits = max((each.circuits for each in facility.racks), default=0)
-        needed = room.power_strips(min(len(facility.racks), MOST_RACKS), circuits)
+        needed = room.power_strips(min(len(facility.racks), MOST_RACKS), facility.circuits)
         if needed <= strips:
             return networks, facility
         strips = needed

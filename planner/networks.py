@@ -2,12 +2,10 @@
 bill, racks, power, cable list and drawing are views.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from catalogue.network_types import Generation, Nic, NicGroup, NicRole, Switch, of_role
 from catalogue.whole import Catalogue
@@ -17,9 +15,7 @@ from planner.fabric.plan import FabricPlan
 from planner.fabric.ports import radix
 from planner.fabric.topology import design
 from planner.pool_types import MetalPoolPlan
-
-if TYPE_CHECKING:
-    from settings.model import MetalSettings
+from settings.model import MetalSettings
 
 MANAGEMENT_SWITCH = "SN2201"
 _UPLINKS = 2

@@ -1,17 +1,11 @@
 """What a node leaves to pods, what a pod may ask for, and what nodes of Karpenter or spot may be."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from catalogue.types import Instance, Price, UsageClass
 from catalogue.units import MIB_PER_GIB
-
-if TYPE_CHECKING:
-    from settings.aws_pools import AwsPool
-
+from settings.aws_pools import AwsPool
 
 METAL_MAX_PODS = 110
 """Pods of a node in racks: the kubelet's own default."""

@@ -1,18 +1,12 @@
 """What a stack's VPC has beyond its subnets."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from catalogue.units import HOURS_PER_MONTH
 from planner.cost.stack import Traffic
 from planner.said import PodGroups
-from planner.teams import READ_PARTS, WRITTEN_PARTS
-
-if TYPE_CHECKING:
-    from planner.teams import HomePlan
-    from settings.model import AwsSettings
+from planner.teams import READ_PARTS, WRITTEN_PARTS, HomePlan
+from settings.model import AwsSettings
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from catalogue.echo import bare
 _CENT = 0.01
 _MANY = 1000
 
-__all__ = ["about", "bare", "counted", "enough", "one_of", "usd"]
+__all__ = ["about", "at_most", "bare", "counted", "enough", "one_of", "usd"]
 
 
 def counted(number: int, noun: str) -> str:
@@ -29,7 +29,14 @@ def enough(amount: float, places: int = 2) -> str:
 
     A remedy that rounds to the nearest number names, half of the time, one that is refused again.
     """
-    return f"{ceil(round(amount * 10**places, 6)) / 10**places:.{places}f}"
+    least = ceil(round(amount * 10**places, 6)) / 10**places
+    return f"{least if least >= amount else least + 10**-places:.{places}f}"
+
+
+def at_most(amount: float, digits: int = 2) -> str:
+    """The largest number with so many digits that is not above the amount: of 1234.5 it is 1200, of 0.0456 0.045."""
+    places = digits - 1 - floor(log10(amount))
+    return f"{floor(amount * 10**places) / 10**places:.{max(0, places)}f}"
 
 
 def usd(amount: float) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 
-from catalogue.calibration import Software
 from catalogue.image_types import find
 from catalogue.model_types import Model
 from catalogue.types import Gpu
@@ -19,7 +18,7 @@ from planner.step import step_time
 from planner.storage.tiers import checkpoint_tiers
 from planner.storage.types import StoragePlan
 from planner.throughput import mfu, model_flops_per_token, peak_tflops, tokens_per_s
-from planner.training.job import Job, Layout, covers, layout_on
+from planner.training.job import Job, Layout, covers, layout_on, software_of
 from planner.training.plan import TrainingPlan, plan_launch, plan_training
 from planner.workload_types import PodResources, RunPlan, ServicePlan, TritonPlan
 from settings.workloads import TrainingRun
@@ -55,23 +54,8 @@ def _job(run: TrainingRun) -> Job:
     """What the run says about how its model is trained."""
     said = {"method", "precision", "gradients", "sharding", "recompute", "compiled", "fused_attention"}
     said |= {"micro_batch", "accumulation"}
-    return Job(**run.model_dump(include=said), sequence=run.sequence_length, software=software_of(run))
-
-
-def software_of(run: TrainingRun) -> Software:
-    """The family that the run names, or that its settings are typical of.
-
-    Pipelines, context ranks and ZeRO-1 are Megatron's; FSDP with expert parallelism is AutoModel's, FSDP alone
-    PyTorch's.
-    """
-    degrees = run.parallelism
-    if run.software is not None:
-        return run.software
-    if run.sharding not in ("fsdp", "zero3") or degrees.pipeline > 1 or degrees.context > 1:
-        return "megatron"
-    if run.sharding == "zero3":
-        return "deepspeed"
-    return "automodel" if degrees.expert > 1 else "fsdp"
+    software = software_of(run.software, run.sharding, _degrees(run))
+    return Job(**run.model_dump(include=said), sequence=run.sequence_length, software=software)
 
 
 _SAID = {
@@ -151,10 +135,13 @@ def _tiers(run: TrainingRun, training: TrainingPlan, storage: StoragePlan) -> tu
 
 
 def _training(run: TrainingRun, gpu: Gpu, gpus: int, model: Model, failures: float | None) -> TrainingPlan:
-    degrees = run.parallelism
-    given = Layout(**degrees.model_dump(exclude={"data"}))
-    pause_s = run.checkpoint.within_seconds if run.checkpoint else None
-    return plan_training(_job(run), model, layout_on(gpus, given, degrees.data), gpu, gpus, pause_s, failures)
+    pause_s, data = run.checkpoint.within_seconds if run.checkpoint else None, run.parallelism.data
+    return plan_training(_job(run), model, layout_on(gpus, _degrees(run), data), gpu, gpus, pause_s, failures)
+
+
+def _degrees(run: TrainingRun) -> Layout:
+    """The run's degrees, without those of data."""
+    return Layout(**run.parallelism.model_dump(exclude={"data"}))
 
 
 def _forecast(
@@ -175,7 +162,7 @@ def _forecast(
     if cluster and reached and fits:
         rate = storage.read_gb_per_s if storage and storage.read_gb_per_s else None
         step = step_time(model, training.job, layout, cluster, storage_gb_per_s=rate)
-    flops = model_flops_per_token(model, run.sequence_length)
+    flops = model_flops_per_token(model, run.sequence_length, full=run.method == "full")
     gpu = pool.gpu if cluster else None
     measured = _measured(run, flops, gpu, run.nodes * pool.gpus_per_node) if gpu else None
     aim = None

@@ -9,7 +9,7 @@ from pydantic.alias_generators import to_camel
 from settings.aws_names import Ami, ReservationId, ZoneId
 from settings.capacity_reservation import CapacityReservation
 from settings.karpenter import Karpenter
-from settings.pools import Pool
+from settings.pools import MOST_NODES, Pool
 from settings.sandbox import Sandbox, wrong_place
 from settings.sections import Path, Section, SectionError, repeated
 from settings.spot import Spot
@@ -52,7 +52,7 @@ class AwsPool(Pool):
     """A node pool. GPU count, EFA interfaces, NVMe and price follow from the instance type (catalogue)."""
 
     instance_type: str
-    count: Annotated[int, Field(ge=0, le=4096)]
+    count: Annotated[int, Field(ge=0, le=MOST_NODES)]
     capacity: Annotated[
         Literal["on-demand", "spot", "capacity-block"], Field(description="how the instances are bought")
     ] = "on-demand"

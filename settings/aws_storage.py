@@ -11,12 +11,15 @@ from settings.home import Home
 from settings.s3 import BucketName
 from settings.sections import Path, Section, SectionError, repeated
 
+MOST_GIB = 10_000_000
+"""What capacityGib may be."""
+
 
 class FsxLustre(Section):
     """FSx for Lustre. SCRATCH_2 has a fixed 200 MB/s per TiB; PERSISTENT_2 takes a throughput tier."""
 
     deployment_type: Literal["SCRATCH_2", "PERSISTENT_2"]
-    capacity_gib: Annotated[int, Field(ge=1200, le=10_000_000)]
+    capacity_gib: Annotated[int, Field(ge=1200, le=MOST_GIB)]
     throughput_mbps_per_tib: Literal[125, 250, 500, 1000] | None = None
     efa: bool = False
     associations: Annotated[

@@ -1,29 +1,33 @@
 """How a run saves: how often, how long it may stand for that, how many are kept, and where."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
 from settings.sections import Section, SectionError
 
+CopyHours = Literal[1, 2, 3, 4, 6, 8, 12, 24]
+COPY_HOURS: tuple[int, ...] = get_args(CopyHours)
+MOST_MINUTES, MOST_KEPT = 10_080, 1000
+
 
 class Checkpoint(Section):
     """How often a run writes a checkpoint, how long that may take, how many are kept, and where they are copied to."""
 
-    every_minutes: Annotated[float, Field(gt=0, le=10_080)]
+    every_minutes: Annotated[float, Field(gt=0, le=MOST_MINUTES)]
     within_seconds: Annotated[float, Field(gt=0, le=86_400, description="longest pause that a checkpoint may cause")]
-    keep: Annotated[int, Field(ge=1, le=1000)] = 3
+    keep: Annotated[int, Field(ge=1, le=MOST_KEPT)] = 3
     local: Annotated[bool, Field(description="write to the nodes' local disks first, and copy from there")] = False
     file_system_minutes: Annotated[
         float | None,
         Field(
             gt=0,
-            le=10_080,
+            le=MOST_MINUTES,
             description="with local: how often a checkpoint is copied to the file system; None = every one",
         ),
     ] = None
     object_store_hours: Annotated[
-        Literal[1, 2, 3, 4, 6, 8, 12, 24] | None,
+        CopyHours | None,
         Field(description="how often the newest checkpoint is verified and copied to the object store; None = never"),
     ] = None
 

@@ -11,7 +11,7 @@ CONTINUOUS = 0.8
 """Share of a breaker's rating that a load may take for hours (NEC 210.20 and 215.3: 125 % of continuous load)."""
 
 
-MOST_RACKS = 4096
+MOST_RACKS, MOST_RACK_KW, MOST_COOLING_KW = 4096, 500, 1_000_000
 
 
 class Racks(Section):
@@ -19,7 +19,7 @@ class Racks(Section):
 
     count: Annotated[int, Field(ge=1, le=MOST_RACKS)]
     units: Annotated[int, Field(ge=1, le=60)] = 42
-    power_kw: Annotated[float, Field(gt=0, le=500)]
+    power_kw: Annotated[float, Field(gt=0, le=MOST_RACK_KW)]
 
 
 class Circuit(Section):
@@ -50,7 +50,7 @@ class CoolingSection(Section):
     """Cooling of the room. Flow (litres per minute) and temperature rise (kelvin) apply to liquid loops."""
 
     kind: Literal["air", "dlc", "immersion"]
-    capacity_kw: Annotated[float, Field(gt=0, le=1_000_000)]
+    capacity_kw: Annotated[float, Field(gt=0, le=MOST_COOLING_KW)]
     flow_lpm: Annotated[float | None, Field(gt=0, le=MOST_FLOW_LPM)] = None
     delta_k: Annotated[float | None, Field(gt=0, le=60)] = None
     pumps: Annotated[int | None, Field(ge=1, le=1000)] = None

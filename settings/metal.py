@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from settings.pools import Pool
+from settings.pools import MOST_NODES, Pool
 from settings.sandbox import wrong_place
 from settings.sections import Section, SectionError
 from settings.types import KubernetesMinor, Name, PrivateCidr
@@ -32,7 +32,7 @@ class MetalPool(Pool):
     """
 
     server: Annotated[str, Field(description="row of the server catalogue")]
-    count: Annotated[int, Field(ge=1, le=4096)]
+    count: Annotated[int, Field(ge=1, le=MOST_NODES)]
     max_count: Annotated[int | None, Field(ge=1, le=16_384)] = None
     gpu_clock_mhz: Annotated[
         int | None, Field(ge=100, le=10_000, description="fixed clock of every GPU in MHz; left out = the default")

@@ -9,7 +9,8 @@ from catalogue.metal_versions import LUSTRE_RELEASE
 from settings.sections import Section, SectionError
 from settings.types import Matching, PrivateCidr, Stripes
 
-Count = Annotated[int, Field(ge=1, le=4096)]
+MOST_SERVERS = 4096
+Count = Annotated[int, Field(ge=1, le=MOST_SERVERS)]
 Bucket = Annotated[str, Matching(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", "the name of a bucket")]
 
 

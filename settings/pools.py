@@ -7,6 +7,9 @@ from pydantic import Field, model_validator
 from settings.sections import Path, Section, SectionError
 from settings.types import MigProfile, Name
 
+MOST_NODES = 4096
+"""What count of a pool may be."""
+
 
 class Pool(Section):
     """A node pool. A node's properties follow from the hardware that the platform's own pool names."""

@@ -6,14 +6,13 @@ from enum import StrEnum
 
 from catalogue.model_types import Model
 from planner.communication.group import Collective, bus_factor
-from planner.training.job import Job, Layout, Recompute, kv_heads_of_rank
+from planner.training.job import GATHERED, Job, Layout, Recompute, kv_heads_of_rank
 from planner.training.memory import weight_bytes
 
 _ACTIVATION_BYTES = 2
 _ALL_REDUCES = 4
 _ALL_REDUCES_RECOMPUTED = 6
 _GRADIENT_BYTES = {"bf16": 2, "fp32": 4}
-_GATHERED = ("zero3", "fsdp")
 _GATHERS = 2
 
 
@@ -184,14 +183,14 @@ def _reductions(parameters: float, job: Job, layout: Layout) -> Iterator[tuple[C
     pipeline schedules; torchtitan, `reshard_after_forward: default`). Adapters (LoRA) have next to no gradients, and
     their frozen weights only move where they are gathered.
     """
-    trained, gathered = job.method == "full", job.sharding in _GATHERED and layout.pipeline == 1
+    trained, gathered = job.method == "full", job.sharding in GATHERED and layout.pipeline == 1
     gradients = parameters * _GRADIENT_BYTES[job.gradients]
     weights = parameters * min(weight_bytes(job), _ACTIVATION_BYTES)
     if job.sharding == "none":
         if trained:
             yield Collective.ALL_REDUCE, gradients, 1
         return
-    if job.sharding in _GATHERED or trained:
+    if job.sharding in GATHERED or trained:
         yield Collective.ALL_GATHER, weights, _GATHERS * job.accumulation if gathered else 1
     if trained:
         yield Collective.REDUCE_SCATTER, gradients, job.accumulation if gathered else 1

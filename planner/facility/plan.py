@@ -72,6 +72,11 @@ class FacilityPlan:
     ups_load_kw: float | None
     ups_kwh: float | None
 
+    @property
+    def circuits(self) -> int:
+        """Circuits on a feed of the rack that takes most, each with a power strip."""
+        return max((rack.circuits for rack in self.racks), default=0)
+
 
 def inventory(
     pools: Iterable[MetalPoolPlan],

@@ -4,10 +4,8 @@ Requests are what the charts and add-ons ask for at the versions that are deploy
 what they use on a quiet cluster; Prometheus' own follow from the series.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from planner.external_secrets import CONTROLLER_REQUEST
 from planner.mlops import DATABASE_REQUEST, MLFLOW_REQUEST, has_mlflow
@@ -15,10 +13,8 @@ from planner.monitoring.types import PodRequest, Requests, SystemRoom
 from planner.nodes import CONTROLLER_REQUEST as KARPENTER_REQUEST
 from planner.pool_types import AwsPoolPlan, PoolPlan
 from planner.serving.gateway import REQUEST as PEOPLE_REQUEST
-
-if TYPE_CHECKING:
-    from planner.serving.gateway import GatewayPlan
-    from settings.model import Settings
+from planner.serving.gateway import GatewayPlan
+from settings.model import Settings
 
 
 class _Pods(NamedTuple):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from math import ceil
 
 from catalogue.echo import echo
 from catalogue.quotas import QuotaUnit
@@ -162,7 +163,7 @@ def quota_above_default(draft: AwsDraft) -> Iterable[Observation]:
                 path="pools" if quota.service != "fsx" else "storage.lustre.capacityGib",
                 sentence=f"the stack takes {need.need:g}{unit} of the quota {quota.name!r}{code}, which begins at "
                 f"{quota.default:g}: {need.basis}",
-                remedy=f"ask Service Quotas for {need.need:g} before the deployment, or take less",
+                remedy=f"ask Service Quotas for {ceil(need.need)} before the deployment, or take less",
                 subject=quota.name,
                 inputs={"need": f"{need.need:g}{unit}", "default": f"{quota.default:g}{unit}"},
             )

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from math import ceil
 
-from catalogue.units import HOURS_PER_DAY, SECONDS_PER_HOUR
+from catalogue.units import SECONDS_PER_HOUR
 from planner.cost.stack import fsx_service
 from planner.draft import AwsDraft, Draft, MetalDraft, rule, warning
 from planner.findings import Observation
@@ -13,6 +13,7 @@ from planner.storage import fsx, tiers
 from planner.storage.need import local_write_seconds, shared_write_gb_per_s
 from planner.storage.types import FILE_SYSTEMS, RunStorage, StoragePlan
 from planner.wording import enough
+from settings.checkpoints import COPY_HOURS, MOST_KEPT
 from settings.workloads import TrainingRun
 
 
@@ -90,12 +91,15 @@ def checkpoint_local_write(_: Draft, run: RunStorage, saving: Saving, _storage: 
         return
     seconds = local_write_seconds(run.io, rate)
     if seconds > saving.within_s:
+        longer = (
+            f"set it to {enough(seconds, 0)}" if seconds < saving.every_s - 1 else "save more seldom, allow it more"
+        )
         yield Observation(
             path="checkpoint.withinSeconds",
             sentence=f"each of {run.io.nodes} nodes writes {run.io.checkpoint_gb / run.io.nodes:.0f} GB of a "
             f"checkpoint at about {rate:.0f} GB/s to its own disks, which takes {seconds:.0f} s, not "
             f"{saving.within_s:g}",
-            remedy=f"allow {enough(seconds, 0)} seconds, or take nodes with more NVMe drives",
+            remedy=f"{longer}, or take nodes with more NVMe drives",
             subject=run.io.name,
             inputs={"per node": f"{run.io.checkpoint_gb / run.io.nodes:.1f} GB", "NVMe": f"{rate:.0f} GB/s"},
         )
@@ -112,14 +116,16 @@ def checkpoint_object_copy(_: Draft, run: RunStorage, saving: Saving, storage: S
     every, taken, kept = saving.object_store_s, run.object_copy_s, saving.keep * saving.file_system_s
     if not every or not taken or taken <= min(every, kept):
         return
-    hours, larger = ceil(taken / SECONDS_PER_HOUR), "give the copier nodes with a faster network"
+    larger = "give the copier nodes with a faster network"
     size, rate = f"{run.io.checkpoint_gb:.0f} GB", f"{storage.object_gb_per_s:.2f} GB/s"
     if taken > every:
         key, then = "objectStoreHours", f"the next copy is due after {every / SECONDS_PER_HOUR:g}"
-        remedy = f"set it to {hours} or more, or {larger}" if hours <= HOURS_PER_DAY else larger
+        hours = next((each for each in COPY_HOURS if each * SECONDS_PER_HOUR >= taken), None)
+        remedy = f"set it to {hours} or more, or {larger}" if hours else larger
     else:
         key, then = "keep", f"a save is on the file system for {kept / SECONDS_PER_HOUR:.1f}"
-        remedy = f"set it to {ceil(taken / saving.file_system_s)} or more, or {larger}"
+        kept_saves = ceil(taken / saving.file_system_s)
+        remedy = f"set it to {kept_saves} or more, or {larger}" if kept_saves <= MOST_KEPT else larger
     yield Observation(
         path=f"checkpoint.{key}",
         sentence=f"copying {size} takes one copier {taken / SECONDS_PER_HOUR:.1f} h at {rate}, and {then}",

@@ -10,6 +10,7 @@ from planner.findings import Observation
 from planner.teams import RUNS
 from planner.wording import one_of
 from settings.experiments import Experiment
+from settings.pools import MOST_NODES
 from settings.workloads import TrainingRun
 
 REFERENCE_METRICS = ("loss",)
@@ -56,7 +57,7 @@ def trials_fit_pool(draft: Draft, seen: Seen) -> Iterator[Observation]:
             path=f"{'trials.parallel' if most else 'nodes'}",
             sentence=f"trials.parallel {plan.parallel} x {plan.trial.pods} of a trial are {wanted} nodes, and pool "
             f"{pool.name} has {pool.count}",
-            remedy=f"{few}, or the pool's count to {wanted}",
+            remedy=few + (f", or the pool's count to {wanted}" if wanted <= MOST_NODES else ""),
             inputs={"trials": f"{wanted} nodes", "pool": f"{pool.count} nodes"},
         )
 

@@ -8,6 +8,7 @@ from planner.draft import Draft, MetalDraft, rule, warning
 from planner.fabric.near import machines, most_within
 from planner.findings import Observation
 from planner.rules.known import Seen, impossible, known_runs, runs
+from planner.training.job import Sharding
 from settings.workloads import TrainingRun
 
 _DEGREES = ("tensor", "pipeline", "context", "expert")
@@ -17,7 +18,7 @@ class Can(NamedTuple):
     """What a framework can make of a plan: degrees above one, sharding, precision, methods, and torch.compile."""
 
     degrees: tuple[str, ...]
-    sharding: tuple[str, ...]
+    sharding: tuple[Sharding, ...]
     precision: tuple[str, ...] = ("bf16",)
     methods: tuple[str, ...] = ("full",)
     elastic: bool = False

@@ -7,7 +7,7 @@ from planner.findings import Observation
 from planner.pool_types import PoolPlan
 from planner.rules.known import placed_runs, pools, runs
 from planner.wording import counted
-from settings.pools import Pool
+from settings.pools import MOST_NODES, Pool
 from settings.workloads import TrainingRun
 
 
@@ -67,8 +67,9 @@ def gangs_exclude_each_other(draft: Draft, run: TrainingRun) -> Iterable[Observa
         path="nodes",
         sentence=f"the gang takes {counted(_least(run), 'node')} and that of {other.name} {_least(other)}, pool "
         f"{run.pool} has {count}, and neither gives way, so that one waits for the end of the other",
-        remedy=f"{_way(run, other)}, set the pool's count to {wanted}, or waive gangs-exclude-each-other for a run "
-        "that is to wait",
+        remedy=_way(run, other)
+        + (f", set the pool's count to {wanted}" if wanted <= MOST_NODES else "")
+        + ", or waive gangs-exclude-each-other for a run that is to wait",
         inputs={"both gangs": f"{wanted} nodes", "pool": f"{count} nodes"},
     )
 

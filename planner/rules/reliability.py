@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from math import ceil, floor
 
 from catalogue.types import UsageClass
-from catalogue.units import HOURS_PER_DAY, SECONDS_PER_MINUTE
+from catalogue.units import HOURS_PER_DAY, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
 from planner.draft import AwsDraft, Draft, aws_rule, warning
 from planner.findings import Observation
 from planner.forecast import Forecast
@@ -20,6 +20,8 @@ from planner.reliability.mttf import (
     mttf,
 )
 from planner.rules.known import Seen, known_runs, placed_runs, timed_runs
+from planner.wording import at_most
+from settings.checkpoints import MOST_MINUTES
 from settings.workloads import TrainingRun
 
 _MOST_LOSS = 0.05
@@ -55,13 +57,26 @@ def checkpoint_interval(_: Draft, seen: Seen) -> Iterable[Observation]:
             sentence=f"every {minutes} with pauses up to {pause:g} s loses {now:.1%} of the "
             f"time at {_told(failing)}: each failure takes {cost.gpu_hours:.0f} GPU hours, with "
             f"{failing.gpus - 1} GPUs waiting for one",
-            remedy=f"every {best / 60:.0f} min would lose {least:.1%}",
+            remedy=_better(seen, failing.hours, max(_MOST_LOSS, 2 * least)),
             inputs={
                 "pause": f"{pause:g} s",
                 "interval": minutes,
                 "MTTF": f"{failing.hours:.1f} h",
             },
         )
+
+
+def _better(seen: Seen, mttf_h: float, most_loss: float) -> str:
+    """An interval that may be typed beside the other keys, where one loses no more than is allowed."""
+    saves, best = seen.run.checkpoint, seen.training.best_checkpoint_seconds
+    if saves is None or best is None or saves.within_seconds >= best:
+        return "lower withinSeconds: no interval loses less than pauses of that length do"
+    copied_s = saves.object_store_hours * SECONDS_PER_HOUR if saves.object_store_hours else best
+    rarest_s = min(best, copied_s, (saves.file_system_minutes or MOST_MINUTES) * SECONDS_PER_MINUTE)
+    minutes, lost = at_most(rarest_s / SECONDS_PER_MINUTE, 3), overhead(saves.within_seconds, rarest_s, mttf_h)
+    if lost > most_loss:
+        return f"save every {best / SECONDS_PER_MINUTE:.3g} min, and copy as seldom at least"
+    return f"set it to {minutes}, which would lose {lost:.1%}"
 
 
 @warning(

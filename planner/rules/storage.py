@@ -1,14 +1,16 @@
 """The shared file system of AWS, and what runs ask of storage anywhere."""
 
 from collections.abc import Iterable
+from math import ceil
 
-from planner.draft import AwsDraft, Draft, aws_rule, aws_warning, rule
+from planner.draft import AwsDraft, Draft, MetalDraft, aws_rule, aws_warning, rule
 from planner.findings import Observation
 from planner.rules.known import stored
 from planner.storage import fsx, tiers
 from planner.storage.need import staged_gb_per_node
 from planner.storage.types import FILE_SYSTEMS, RunStorage, StoragePlan
-from planner.wording import enough
+from settings.aws_storage import MOST_GIB
+from settings.metal_storage import MOST_SERVERS
 
 _GUIDE = 'FSx for Lustre user guide, "Managing storage capacity" and "EFA-enabled file systems"'
 
@@ -124,7 +126,8 @@ def nvme_capacity(_: Draft, run: RunStorage, _storage: StoragePlan) -> Iterable[
         sentence=f"each node would keep {needed:.1f} GB on its own disks ({staged:.1f} GB staged, "
         f"{needed - staged:.1f} GB of checkpoints), and {tiers.FILL:.0%} of their {raw:.0f} GB are "
         f"{tiers.FILL * raw:.0f} GB",
-        remedy=f"stage shards ({shard:.1f} GB a node), or read from the shared file system"
+        remedy=(f"set it to shard ({shard:.1f} GB a node), or " if needed - staged + shard <= tiers.FILL * raw else "")
+        + "read from the shared file system"
         if staging_is_more
         else "keep fewer checkpoints, or write them to the shared file system",
         subject=run.io.name,
@@ -147,12 +150,23 @@ def storage_capacity(draft: Draft) -> Iterable[Observation]:
         path=path[storage.kind],
         sentence=f"datasets and checkpoints take {storage.needed_tb:.1f} TB, and of {storage.raw_tb:.1f} TB raw "
         f"{storage.usable_tb:.1f} TB are usable on {FILE_SYSTEMS[storage.kind]}",
-        remedy=f"take {enough(storage.needed_tb / storage.usable_tb)} times as much, or keep less"
-        if storage.usable_tb
-        else "give it drives, as its groups of drives hold nothing now",
+        remedy=_more_room(draft, storage),
         inputs={
             "needed": f"{storage.needed_tb:.1f} TB",
             "raw": f"{storage.raw_tb:.1f} TB",
             "usable": f"{storage.usable_tb:.1f} TB",
         },
     )
+
+
+def _more_room(draft: Draft, storage: StoragePlan) -> str:
+    """The size that holds what is needed: one that AWS sells, or so many servers."""
+    if not storage.usable_tb:
+        return "give it drives, as its groups of drives hold nothing now"
+    times, wanted, most = storage.needed_tb / storage.usable_tb, 0, 0
+    if isinstance(draft, AwsDraft):
+        lustre, most = draft.settings.storage.lustre, MOST_GIB
+        _, wanted = fsx.sizes_around(ceil(lustre.capacity_gib * times) - 1, lustre.throughput_mbps_per_tib, lustre.efa)
+    elif isinstance(draft, MetalDraft):
+        wanted, most = ceil(draft.settings.storage.servers[0].count * times), MOST_SERVERS
+    return f"set it to {wanted}, or keep less" if wanted <= most else "keep less"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import timedelta
-from math import ceil, floor
+from math import ceil
 
 from planner.draft import AwsDraft, Draft, aws_warning, rule, warning
 from planner.findings import Observation
@@ -10,7 +10,7 @@ from planner.forecast import Forecast
 from planner.pool_types import AwsPoolPlan
 from planner.rules.known import Seen, known_runs, timed_runs
 from planner.throughput import Claim, claim, peak_tflops
-from planner.wording import about
+from planner.wording import about, at_most
 
 _PALM = "Chowdhery et al. 2022 (PaLM), appendix B"
 _MOST_WAITING = 0.5
@@ -35,6 +35,7 @@ def run_claim(_: Draft, seen: Seen) -> Iterable[Observation]:
         tokens_per_s_=expected.tokens_per_second,
         mfu_=expected.mfu if expected.mfu is not None else 0.0,
         sequence=seen.run.sequence_length,
+        full=seen.run.method == "full",
     )
     if told.possible and (expected.mfu is None or told.holds):
         return
@@ -62,10 +63,10 @@ def _meant(told: Claim) -> str:
 def _possible(seen: Seen, told: Claim) -> str:
     step = seen.plan.forecast.step if seen.plan.forecast else None
     estimated = step.tokens_per_s if step else seen.training.tokens_per_s
-    estimate = f"{about(estimated)} tokens/s are the planner's estimate"
     if told.mfu:
-        return f"at an MFU of {told.mfu:.0%} it is {told.tokens_per_s_at_mfu:,.0f} tokens/s; {estimate}"
-    return estimate
+        meant = at_most(told.tokens_per_s_at_mfu, 3)
+        return f"set it to {meant}, if the MFU is {told.mfu:.0%}; the planner's estimate is {about(estimated)} tokens/s"
+    return f"set it to {at_most(estimated)}, the planner's estimate, or remove expected"
 
 
 @warning(
@@ -131,8 +132,8 @@ def run_takes_years(_: Draft, seen: Seen, forecast: Forecast, days: float) -> It
         path="tokensBillion",
         sentence=f"{seen.run.tokens_billion:g} billion tokens of {seen.model.name} take {seen.plan.gpus} "
         f"{seen.gpu.name} {days:,.0f} days at {about(forecast.tokens_per_s)} tokens/s",
-        remedy=f"take {ceil(times):,} times as many GPUs for a year, or at most "
-        f"{floor((seen.run.tokens_billion or 0) / times):,} billion tokens",
+        remedy=f"take {ceil(times):,} times as many GPUs for a year, or set it to at most "
+        f"{at_most((seen.run.tokens_billion or 0) / times)}",
         inputs={
             "tokens": f"{seen.run.tokens_billion:g} x 10^9",
             "rate": f"{forecast.tokens_per_s:.0f} tokens/s",

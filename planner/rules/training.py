@@ -6,8 +6,10 @@ from planner.benchmarks import MODELS
 from planner.draft import Draft, rule, warning
 from planner.findings import Observation
 from planner.gating import measures
+from planner.rules.frameworks import CAN
 from planner.rules.known import Seen, known_runs
-from planner.training.advice import smallest_change, smallest_world
+from planner.training.advice import Ways, smallest_change, smallest_world
+from settings.workloads import TrainingRun
 
 
 @warning("C01", each=known_runs, formula="sequenceLength <= context of the model", source="config.json of the model")
@@ -61,13 +63,13 @@ def run_fits_gpus(_: Draft, seen: Seen) -> Iterable[Observation]:
 @warning(
     "C07 HW21",
     each=known_runs,
-    formula="likely states / sharding + gathered layers + activations + buffers + reserve <= memory of a GPU",
+    formula="most of states / sharding + gathered layers + activations + buffers + reserve <= memory of a GPU",
     source="published peaks of memory; the range is what software keeps and computes again",
 )
 def run_may_not_fit(_: Draft, seen: Seen) -> Iterable[Observation]:
-    """A run that the planner cannot refuse may still run out of memory: it is near what the GPU holds."""
+    """A run that the planner cannot refuse may still run out of memory: the most that it may take is not there."""
     memory = seen.training.memory
-    if memory.fits and memory.total_gb > memory.gpu_gb:
+    if memory.fits and not memory.fits_surely:
         yield _too_large(seen, f"takes {memory.least_gb:.0f} to {memory.most_gb:.0f} GB, likely", memory.total_gb)
 
 
@@ -95,13 +97,26 @@ def _too_large(seen: Seen, takes: str, size_gb: float) -> Observation:
 def _what_fits(seen: Seen) -> tuple[str, str]:
     """The key to edit and what to type: the smallest change of the run that fits, else its nodes, else other GPUs."""
     job, layout, per_node = seen.training.job, seen.training.layout, seen.pool.gpus_per_node
-    change = smallest_change(job, seen.model, layout, seen.gpu.driver_gb, per_node)
+    ways = _ways(seen.run)
+    surely = seen.training.memory.fits
+    change = smallest_change(job, seen.model, layout, seen.gpu.driver_gb, per_node, ways, surely=surely)
     if change is not None:
         return change.words[0].partition(" ")[0], f"set {', '.join(change.words)}"
-    least = smallest_world(job, seen.model, layout, seen.gpu.driver_gb, per_node)
+    least = smallest_world(job, seen.model, layout, seen.gpu.driver_gb, per_node, ways, surely=surely)
     if least is not None:
         return "nodes", f"it fits from {least[0]} nodes on, with {', '.join(least[1])}"
+    if surely:
+        return "model", "try a step before the whole run; raise parallelism.context, or take GPUs with more memory"
     return "model", "no number of nodes is enough; raise parallelism.context, or take GPUs with more memory"
+
+
+def _ways(run: TrainingRun) -> Ways:
+    """What the run's framework can be told; a script of its own is told nothing, and may do anything."""
+    can = CAN.get(run.framework)
+    if can is None:
+        return Ways(derived=run.software is None)
+    able = [each for each in can.sharding if each != "zero3" or "fsdp" not in can.sharding]
+    return Ways(shardings=tuple(able), tensor="tensor" in can.degrees, derived=run.software is None)
 
 
 @warning(

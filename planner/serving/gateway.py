@@ -1,20 +1,14 @@
 """The way in: which services callers from outside reach, by what names, and what carries their requests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from planner.serving.startup import LEAVE_SECONDS, TRITON_DRAIN_SECONDS
 from planner.workload_types import ServicePlan, TritonPlan
+from settings.people import Page, People
 from settings.serving import Service, Serving, Triton
-
-if TYPE_CHECKING:
-    from settings.people import Page, People
-
 
 REQUEST = (50, 64)
 """Millicores and MiB of such a pod."""

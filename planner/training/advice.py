@@ -9,7 +9,16 @@ from typing import Literal
 
 from catalogue.model_types import Model
 from catalogue.units import BYTES_PER_GB
-from planner.training.job import Gradients, Job, Layout, Recompute, Sharding, replicates, tensor_degrees
+from planner.training.job import (
+    Gradients,
+    Job,
+    Layout,
+    Recompute,
+    Sharding,
+    replicates,
+    software_of,
+    tensor_degrees,
+)
 from planner.training.memory import bytes_per_parameter, sharded, training_memory, weight_bytes
 
 Mode = Literal["inference", "full", "lora", "qlora"]
@@ -60,11 +69,35 @@ def needs(parameters: float, memory_gb: float) -> Need:
     )
 
 
-_SHARDINGS: tuple[Sharding, ...] = ("none", "zero1", "zero2", "fsdp")
+_FINER: dict[Sharding, int] = {"none": 0, "zero1": 1, "zero2": 2, "zero3": 3, "fsdp": 3}
 _RECOMPUTES: tuple[Recompute, ...] = ("none", "selective", "full")
-_COST = {"zero1": 1, "zero2": 2, "selective": 3, "microBatch": 4, "fsdp": 8, "full": 9, "gradients": 10, "tensor": 11}
+_COST = {"zero1": 1, "zero2": 2, "selective": 3, "microBatch": 4, "zero3": 8, "fsdp": 8, "full": 9}
+_COST |= {"gradients": 10, "tensor": 11}
 """What the changes cost, in order only: memory shared out, smaller passes, more traffic, work done twice."""
 _MOST_GPUS = 1 << 17
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ways:
+    """What a run's framework can be told: shardings, and whether tensor parallelism. `derived`: the run names no
+    software, so that its family follows from its sharding.
+    """
+
+    shardings: tuple[Sharding, ...] = ("none", "zero1", "zero2", "fsdp")
+    tensor: bool = True
+    derived: bool = False
+
+    @property
+    def finest(self) -> Sharding:
+        """What leaves least on each rank."""
+        return max(self.shardings, key=lambda each: (_FINER[each], each == "fsdp"))
+
+    def applied(self, job: Job, layout: Layout) -> Job:
+        """The job as the planner would read it of a stack file."""
+        return replace(job, software=software_of(None if self.derived else job.software, job.sharding, layout))
+
+
+ANY = Ways()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,57 +110,68 @@ class Change:
     cost: int
 
 
-def smallest_change(job: Job, model: Model, layout: Layout, gpu_gb: float, gpus_per_node: int) -> Change | None:
-    """As few changes of the run as make it fit on the same GPUs, cheap ones before dear ones; None if none do."""
-    changes = sorted(_changes(job, model, layout, gpus_per_node), key=lambda change: (len(change.words), change.cost))
-    return next((each for each in changes if _fits(each.job, model, each.layout, gpu_gb)), None)
+def smallest_change(
+    job: Job, model: Model, layout: Layout, gpu_gb: float, gpus_per_node: int, ways: Ways = ANY, *, surely: bool = False
+) -> Change | None:
+    """As few changes of the run as make it fit on the same GPUs, cheap ones before dear ones; None if none do.
+
+    What likely fits is enough, unless it is to fit `surely`.
+    """
+    found = _changes(job, model, layout, gpus_per_node, ways)
+    changes = sorted(found, key=lambda change: (len(change.words), change.cost))
+    return next((each for each in changes if _fits(each.job, model, each.layout, gpu_gb, surely)), None)
 
 
 def smallest_world(
-    job: Job, model: Model, layout: Layout, gpu_gb: float, gpus_per_node: int
+    job: Job, model: Model, layout: Layout, gpu_gb: float, gpus_per_node: int, ways: Ways = ANY, *, surely: bool = False
 ) -> tuple[int, tuple[str, ...]] | None:
     """Nodes from which on the job fits when everything is sharded and recomputed, and what that takes, in words.
 
     Tensor parallelism may grow inside the node where it saves nodes. None if more nodes never help.
     """
-    least = replace(job, sharding="fsdp", recompute="full", micro_batch=1, gradients="bf16")
+    sharding = ways.finest
+    least = ways.applied(replace(job, sharding=sharding, recompute="full", micro_batch=1, gradients="bf16"), layout)
     degrees = [
         size
-        for size in tensor_degrees(model, gpus_per_node, replicated=replicates(job.software))
-        if size > layout.tensor
+        for size in tensor_degrees(model, gpus_per_node, replicated=replicates(least.software))
+        if ways.tensor and size > layout.tensor
     ]
     wanted = [replace(layout, tensor=size) for size in (layout.tensor, *degrees) if gpus_per_node % size == 0]
-    found = [(nodes, each) for each in wanted if (nodes := _least_nodes(least, model, each, gpu_gb, gpus_per_node))]
+    found = [
+        (nodes, each) for each in wanted if (nodes := _least_nodes(least, model, each, gpu_gb, gpus_per_node, surely))
+    ]
     if not found:
         return None
     nodes, spread = min(found, key=lambda each: (each[0], each[1].tensor))
     tensor = (f"parallelism.tensor {spread.tensor}",) if spread.tensor != layout.tensor else ()
-    return nodes, (*tensor, "sharding fsdp", "recompute full", "microBatch 1")
+    gradients = ("gradients bf16",) if job.gradients != "bf16" else ()
+    return nodes, (*tensor, f"sharding {sharding}", "recompute full", "microBatch 1", *gradients)
 
 
-def _fits(job: Job, model: Model, layout: Layout, gpu_gb: float) -> bool:
+def _fits(job: Job, model: Model, layout: Layout, gpu_gb: float, surely: bool) -> bool:
     """Advice is for what likely fits, not for what fits at best."""
-    return training_memory(job, model, layout, gpu_gb).total_gb <= gpu_gb
+    memory = training_memory(job, model, layout, gpu_gb)
+    return memory.fits_surely if surely else memory.total_gb <= gpu_gb
 
 
-def _least_nodes(job: Job, model: Model, layout: Layout, gpu_gb: float, gpus_per_node: int) -> int | None:
+def _least_nodes(job: Job, model: Model, layout: Layout, gpu_gb: float, per_node: int, surely: bool) -> int | None:
     """The smallest number of nodes on which the job fits, by bisection: more ranks never take more memory."""
 
     def fits(nodes: int) -> bool:
-        ranks = nodes * gpus_per_node // layout.replica
-        return ranks > 0 and _fits(job, model, replace(layout, data=ranks), gpu_gb)
+        ranks = nodes * per_node // layout.replica
+        return ranks > 0 and _fits(job, model, replace(layout, data=ranks), gpu_gb, surely)
 
-    most = _MOST_GPUS // gpus_per_node
+    most = _MOST_GPUS // per_node
     return bisect_left(range(1, most + 1), True, key=fits) + 1 if fits(most) else None
 
 
-def _changes(job: Job, model: Model, layout: Layout, gpus_per_node: int) -> Iterator[Change]:
+def _changes(job: Job, model: Model, layout: Layout, gpus_per_node: int, ways: Ways) -> Iterator[Change]:
     """Everything that can be turned on the same GPUs, alone and together."""
-    now: Sharding = "fsdp" if job.sharding == "zero3" else job.sharding
-    shardings = (job.sharding, *(_SHARDINGS[_SHARDINGS.index(now) + 1 :] if layout.shards > 1 else ()))
+    finer = [each for each in ways.shardings if _FINER[each] > _FINER[job.sharding] and layout.shards > 1]
+    shardings = (job.sharding, *finer)
     recomputes = _RECOMPUTES[_RECOMPUTES.index(job.recompute) :]
     gradients: tuple[Gradients, ...] = ("fp32", "bf16") if job.gradients == "fp32" else ("bf16",)
-    layouts = (layout, *_wider_tensor(job, model, layout, gpus_per_node))
+    layouts = (layout, *(_wider_tensor(model, layout, gpus_per_node) if ways.tensor else ()))
     for sharding, recompute, size, each, spread in product(
         shardings, recomputes, _halves(job.micro_batch), gradients, layouts
     ):
@@ -140,8 +184,11 @@ def _changes(job: Job, model: Model, layout: Layout, gpus_per_node: int) -> Iter
             gradients=each,
             accumulation=passes if (size, spread) != (job.micro_batch, layout) else job.accumulation,
         )
-        words, cost = _words(job, changed, layout, spread)
-        yield Change(job=changed, layout=spread, words=words, cost=cost)
+        changed = ways.applied(changed, spread)
+        copies = replicates(changed.software)
+        if spread == layout or spread.tensor in tensor_degrees(model, spread.tensor, replicated=copies):
+            words, cost = _words(job, changed, layout, spread)
+            yield Change(job=changed, layout=spread, words=words, cost=cost)
 
 
 def _words(job: Job, changed: Job, layout: Layout, spread: Layout) -> tuple[tuple[str, ...], int]:
@@ -169,9 +216,9 @@ def _halves(size: int) -> tuple[int, ...]:
     return (size, *_halves(size // 2)) if size > 1 else (size,)
 
 
-def _wider_tensor(job: Job, model: Model, layout: Layout, gpus_per_node: int) -> Iterator[Layout]:
+def _wider_tensor(model: Model, layout: Layout, gpus_per_node: int) -> Iterator[Layout]:
     """Layouts on the same GPUs with more tensor parallelism inside the node."""
     ranks = layout.data * layout.tensor
-    for degree in tensor_degrees(model, gpus_per_node, replicated=replicates(job.software)):
+    for degree in tensor_degrees(model, gpus_per_node):
         if degree > layout.tensor and gpus_per_node % degree == 0 and ranks % degree == 0:
             yield replace(layout, tensor=degree, data=ranks // degree)

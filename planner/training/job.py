@@ -11,6 +11,8 @@ Precision = Literal["bf16", "fp8"]
 Gradients = Literal["bf16", "fp32"]
 Sharding = Literal["none", "zero1", "zero2", "zero3", "fsdp"]
 Recompute = Literal["none", "selective", "full"]
+GATHERED: tuple[Sharding, ...] = ("zero3", "fsdp")
+"""Weights are shared out too, and put together for each layer's computation."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,6 +125,21 @@ def tensor_degrees(model: Model, most: int, *, replicated: bool = True) -> tuple
     )
 
 
+def software_of(named: Software | None, sharding: Sharding, layout: Layout) -> Software:
+    """The family that a run names, or that its settings are typical of.
+
+    Pipelines, context ranks and ZeRO-1 are Megatron's; FSDP with expert parallelism is AutoModel's, FSDP alone
+    PyTorch's.
+    """
+    if named is not None:
+        return named
+    if sharding not in GATHERED or layout.pipeline > 1 or layout.context > 1:
+        return "megatron"
+    if sharding == "zero3":
+        return "deepspeed"
+    return "automodel" if layout.expert > 1 else "fsdp"
+
+
 def replicates(software: Software) -> bool:
     """Whether software that trains gives several tensor ranks a copy of a KV head."""
     return software == "megatron"
@@ -181,6 +198,15 @@ def ends_as_layers(layers: int, parts: int) -> bool:
     Source: Megatron Core, megatron/core/transformer/transformer_block.py, get_num_layers_to_build.
     """
     return layers % parts != 0 and (layers + ENDS) % parts == 0
+
+
+def stage_layers(layers: int, layout: Layout) -> tuple[int, int]:
+    """Layers of the fullest stage, and of the last one: where they do not divide, what the others leave it."""
+    if ends_as_layers(layers, parts_of(layout)):
+        fullest = -(-(layers + ENDS) // layout.pipeline)
+        return fullest, fullest - 1
+    fullest = -(-layers // layout.pipeline)
+    return fullest, max(0, layers - fullest * (layout.pipeline - 1))
 
 
 def sequence_divides(layout: Layout, sequence: int) -> bool:

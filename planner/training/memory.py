@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from catalogue.model_types import Model
 from catalogue.units import BYTES_PER_GB
 from planner.training.activations import activations
-from planner.training.job import Job, Layout, Precision, Sharding
+from planner.training.job import GATHERED, Job, Layout, Precision, Sharding
 
 _WEIGHT_BYTES: dict[Precision, float] = {"bf16": 2, "fp8": 2 + 1 + 1}
 """FP8 training keeps bf16 weights and two FP8 copies, one of them transposed for Hopper's matrix units (Transformer
@@ -55,8 +55,8 @@ def sharded(states: States, sharding: Sharding, shards: int) -> States:
     ZeRO-1 shares out the optimizer states, ZeRO-2 the gradients too, ZeRO-3 and FSDP the weights as well.
     """
     return States(
-        weights=states.weights / (shards if sharding in ("zero3", "fsdp") else 1),
-        gradients=states.gradients / (shards if sharding in ("zero2", "zero3", "fsdp") else 1),
+        weights=states.weights / (shards if sharding in GATHERED else 1),
+        gradients=states.gradients / (shards if sharding in ("zero2", *GATHERED) else 1),
         optimizer=states.optimizer / (shards if sharding != "none" else 1),
     )
 
@@ -79,7 +79,7 @@ def states_per_gpu(job: Job, model: Model, layout: Layout) -> States:
     if job.method == "full":
         return _share(dense, job, layout.shards) + _share(experts, job, layout.expert_shards)
     frozen = _frozen_bytes(job, model, dense, experts, stage)
-    shards = layout.shards if job.sharding in ("zero3", "fsdp") else 1
+    shards = layout.shards if job.sharding in GATHERED else 1
     adapters = _share(lora_parameters(model, job.lora_rank) * stage, job, layout.shards)
     return States(weights=frozen / shards, gradients=0, optimizer=0) + adapters
 
@@ -220,7 +220,7 @@ def _gathered_bytes(job: Job, model: Model, layout: Layout, which: int) -> float
     Sources: PyTorch documentation, fully_shard: a layer's parameters are gathered before it runs and freed after, and
     the next one's are prefetched; torchtitan, `reshard_after_forward: default` is never with pipelines.
     """
-    if job.sharding not in ("zero3", "fsdp") or layout.shards == 1:
+    if job.sharding not in GATHERED or layout.shards == 1:
         return 0.0
     dense = model.parameters - model.expert_parameters - model.embedding_parameters
     experts = model.expert_parameters / layout.expert_parts if layout.expert_shards > 1 else 0.0

@@ -1,14 +1,16 @@
 """The room: power, racks, circuits, batteries, cooling. It counts whole machines at full load, not GPUs."""
 
 from collections.abc import Iterable
-from math import ceil
+from math import ceil, floor
 
 from planner.draft import MetalDraft, metal_rule, metal_warning
+from planner.facility.plan import FacilityPlan
 from planner.facility.power import carried_kw, ups_minutes
 from planner.facility.racks import CROWDED_NODES, FILL, nodes_per_rack
 from planner.findings import Observation
 from planner.nodes import GRACE_S, STOPPING_S
-from settings.facility import MOST_FLOW_LPM
+from planner.wording import enough
+from settings.facility import MOST_COOLING_KW, MOST_FLOW_LPM, MOST_RACK_KW
 
 _WARM_LOOP_K = 15.0
 _MARGIN = 1e-9
@@ -29,7 +31,7 @@ def cooling_capacity(draft: MetalDraft) -> Iterable[Observation]:
             sentence=f"the machines give off {plan.power.it_kw:.1f} kW ({plan.cooling_tons:.1f} tons; nodes "
             f"{plan.power.nodes_kw:.1f} kW), with margin {needed:.1f}, and cooling carries "
             f"{section.cooling.capacity_kw:g} kW",
-            remedy=f"order cooling for {ceil(needed)} kW, or take fewer nodes",
+            remedy=(f"set it to {ceil(needed)}, or " if needed <= MOST_COOLING_KW else "") + "take fewer nodes",
             inputs=plan.power.inputs() | {"cooling": f"{section.cooling.capacity_kw:g} kW"},
         )
 
@@ -125,9 +127,17 @@ def power_delivery(draft: MetalDraft) -> Iterable[Observation]:
         f"{power.gpus_kw:.1f}; switches {power.switches_kw:.1f}, storage {power.storage_kw:.1f}, control "
         f"{power.control_kw:.1f}, pumps {power.pumps_kw:.1f}), with margin {power.planned_kw:.1f}, and {racks.count} "
         f"racks get {there:.1f} kW",
-        remedy=f"order {ceil(power.planned_kw)} kW, or take fewer nodes",
+        remedy=_more_power(draft.facility, racks.count),
         inputs=power.inputs() | {"delivered": f"{there:.1f} kW"},
     )
+
+
+def _more_power(plan: FacilityPlan, racks: int) -> str:
+    """What each rack is to get, where there are racks for so much; fuller ones have more strips, and these a switch."""
+    needed, each = ceil(plan.power.planned_kw), floor(plan.power.planned_kw / racks) + 1
+    if plan.misfits or each > MOST_RACK_KW:
+        return f"order racks for {needed} kW in all, or take fewer nodes"
+    return f"set it to {each}, {needed} kW in all, or take fewer nodes"
 
 
 @metal_rule(
@@ -236,7 +246,7 @@ def ups_energy(draft: MetalDraft) -> Iterable[Observation]:
         path="facility.ups.kwh",
         sentence=f"{covers} draws {plan.ups_load_kw:.1f} kW, which takes {plan.ups_kwh:.1f} kWh for {ups.minutes:g} "
         f"minutes; {ups.kwh:g} kWh last {ups_minutes(ups.kwh, plan.ups_load_kw):.1f}",
-        remedy=f"set it to {ceil(plan.ups_kwh * 10) / 10:g}"
+        remedy=f"set it to {enough(plan.ups_kwh, 1).removesuffix('.0')}"
         + (", or cover control only and let the nodes go down" if ups.covers == "all" else ", or ask fewer minutes"),
         inputs={"load": f"{plan.ups_load_kw:.1f} kW", "minutes": f"{ups.minutes:g}", "energy": f"{ups.kwh:g} kWh"},
     )

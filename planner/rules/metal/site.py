@@ -87,7 +87,7 @@ def addresses_too_few(draft: MetalDraft) -> Iterable[Observation]:
     switches = sum(each.design.switches for each in draft.networks)
     switches += draft.fabric.growth.at_maximum.switches if draft.fabric else 0
     room = draft.settings.facility
-    strips = room.power_strips(max(room.racks.count, len(draft.facility.racks)))
+    strips = room.power_strips(max(room.racks.count, len(draft.facility.racks)), draft.facility.circuits)
     needed = {
         "platform.managementCidr": most + stores,
         "platform.bmcCidr": most + stores + switches + strips,

@@ -57,7 +57,7 @@ def test_power_delivery(racks: int, kw: float, wrong: bool) -> None:
     for finding in seen:
         assert "nodes 81.6, of which GPUs alone 44.8" in finding.sentence
         assert "with margin 125.0" in finding.sentence
-        assert finding.remedy.startswith("order 126 kW")
+        assert finding.remedy.startswith("set it to ")
 
 
 def test_a_budget_of_gpus_alone_is_refused() -> None:
@@ -320,9 +320,9 @@ def test_power_and_cooling_that_are_ordered_suffice() -> None:
             "training.runs.0.nodes": nodes,
             "facility.cooling.capacityKw": 1,
         }
-        tight["facility.racks"] = {"count": 1, "units": 60, "powerKw": 1}
+        tight["facility.racks"] = {"count": 1, "units": 60, "powerKw": 20}
         cooling, power = found("cooling-capacity", tight)[0], found("power-delivery", tight)[0]
-        ordered = [float(each.remedy.split(" kW")[0].rpartition(" ")[2]) for each in (cooling, power)]
+        ordered = [float(each.remedy.removeprefix("set it to ").split(",")[0]) for each in (cooling, power)]
         enough = {**tight, "facility.cooling.capacityKw": ordered[0]}
         enough["facility.racks"] = {"count": 1, "units": 60, "powerKw": ordered[1]}
         assert not found("cooling-capacity", enough)

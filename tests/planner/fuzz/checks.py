@@ -158,6 +158,10 @@ def _views(found: MetalPlan, switches: int, laid: int) -> None:
     """Bill, racks, cable list and drawing show the switches and cables that the designs have."""
     on_bill = sum(line.count for line in found.bom.lines if line.item in switch_lines(found))
     assert on_bill == switches
+    assert sum(line.count for line in found.bom.lines if "cable" in line.item) == laid
+    strips = sum(line.count for line in found.bom.lines if line.item == "rack PDU")
+    plugged = [each for network in found.networks for each in network.joined if each.name == "power-strip"]
+    assert sum(each.count for each in plugged) in (strips, 0)
     if not found.facility.misfits:
         racked = [name for rack in found.facility.racks for name in rack.machines]
         assert sum(name.rpartition("-")[0].endswith("switch") for name in racked) == switches

@@ -18,6 +18,7 @@ from tests.planner.published.runs import Run, published, rows
 
 RUNS, UNSEEN = list(published()), list(published("unseen"))
 NAMES = [run.name for run in RUNS]
+FULL_FSDP = Job(software="fsdp", sequence=8192, sharding="fsdp", recompute="full", gradients="fp32")
 
 
 def ratio(run: Run) -> float:
@@ -53,14 +54,14 @@ def test_forecasts_of_runs_that_nothing_was_fitted_to() -> None:
 
 def test_stages_of_a_pipeline_gather_their_weights_once_a_step() -> None:
     """A17: under FSDP a pipeline's stages stay together (torchtitan, `reshard_after_forward: default`), as their memory
-    has it; without a pipeline weights are gathered twice for each of 32 micro-batches."""
+    has it; without a pipeline weights are gathered twice for each of 8 micro-batches."""
     run = next(each for each in UNSEEN if "405b on 512" in each.name)
     alone = replace(run.layout, pipeline=1)
     times = {
         layout.pipeline: [each.times for each in exchanges(run.model, run.job, layout) if each.axis is Axis.DATA]
         for layout in (run.layout, alone)
     }
-    assert times == {8: [1, 1], 1: [64, 32]}
+    assert times == {8: [1, 1], 1: [16, 8]}
 
 
 def test_selective_recomputation_of_pytorch_costs_time() -> None:
@@ -148,11 +149,12 @@ def test_memory_of_a_published_peak() -> None:
 
 def test_pipelines_under_fsdp_keep_their_layers_together() -> None:
     """HW21: Llama 3.1 405B on 512 H100 as FSDP 8, tensor 8, pipeline 8 took 82.5 GiB (torchtitan, 2024-12, table 5):
-    twice and more what layers take that are put together one by one."""
-    job = Job(software="fsdp", sequence=8192, accumulation=32, sharding="fsdp", recompute="full", gradients="fp32")
+    twice and more what layers take that are put together one by one. The 32 sequences of a rank go through in as many
+    micro-batches as there are stages, which is torchtitan's default."""
+    job = replace(FULL_FSDP, micro_batch=4, accumulation=8)
     memory = training_memory(job, MODELS["llama-3.1-405b"], Layout(tensor=8, pipeline=8, data=8), H100.driver_gb)
     assert memory.gathered_gb > 35
-    assert memory.total_gb == pytest.approx(82.5 * 2**30 / 1e9, rel=0.35)
+    assert memory.total_gb == pytest.approx(82.5 * 2**30 / 1e9, rel=0.15)
 
 
 def test_what_ran_without_recomputation_fits() -> None:

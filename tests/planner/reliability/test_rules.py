@@ -44,7 +44,7 @@ def test_interval_is_told_with_its_remedy() -> None:
     assert finding.path == "gpucluster:training.runs[0].checkpoint.everyMinutes"
     assert "loses 10.0% of the time at a mean time to failure of 461.5 h for 64 GPUs" in finding.sentence
     assert "each failure takes 5 GPU hours, with 63 GPUs waiting for one" in finding.sentence
-    assert finding.remedy == "every 235 min would lose 0.8%"
+    assert finding.remedy == "set it to 235, which would lose 0.8%"
 
 
 def test_large_runs_are_held_to_the_rate_of_their_site() -> None:

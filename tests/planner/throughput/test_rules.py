@@ -38,7 +38,7 @@ def test_claim_that_no_gpu_can_meet(plan: Any) -> None:
     assert finding.path == "gpucluster:training.runs[0].expected.tokensPerSecond"
     assert finding.sentence.startswith("380,000 tokens/s of llama-3-70b are 254% (with attention 273%) of what 64 H100")
     assert finding.sentence.endswith("not 52%")
-    assert finding.remedy.startswith("at an MFU of 52% it is 77,751 tokens/s")
+    assert finding.remedy.startswith("set it to 77700, if the MFU is 52%; the planner's estimate is ")
 
 
 @pytest.mark.parametrize(
@@ -196,6 +196,9 @@ def test_measurement_replaces_the_forecast() -> None:
     assert by_mfu is not None
     operations = 6 * 70_553_706_496 + 12 * 80 * 8192 * 4096
     assert by_mfu.tokens_per_s == pytest.approx(64 * 989e12 * 0.4 / operations)
+    adapters = run(planned_metal({**measured, f"{RUN}.expected": {"mfu": 0.4}, f"{RUN}.method": "lora"})).forecast
+    assert adapters is not None
+    assert adapters.tokens_per_s == pytest.approx(1.5 * by_mfu.tokens_per_s), "no gradients of weights"
 
 
 @pytest.mark.parametrize(("factor", "speaks"), [(0.5, True), (0.95, False), (1.05, False), (1.6, True)])

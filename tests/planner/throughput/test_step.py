@@ -72,21 +72,21 @@ def test_gpu_alone_by_hand() -> None:
 
 def test_tensor_parallel_all_reduces_stand_in_the_way() -> None:
     """A17, NC18: 16 micro-batches x 80 layers x 2 all-reduces of 67 MB by NVLS, 25 us + 67.1 MB / 272 GB/s each, of
-    which Megatron on H100 hides 73 %; without a network that adds up nothing else is exposed."""
+    which Megatron on H100 hides 55 %; without a network that adds up nothing else is exposed."""
     step = step_time(LLAMA_70B, replace(MEGATRON, sharding="none"), TP8_DP8, CLUSTER)
     one = 25e-6 + 67_108_864 / 272e9
     assert phase(step, Phase.FORWARD).exchange_s == pytest.approx(16 * 80 * 2 * one)
-    assert phase(step, Phase.FORWARD).exposed_s == pytest.approx(0.27 * 16 * 80 * 2 * one)
+    assert phase(step, Phase.FORWARD).exposed_s == pytest.approx(0.45 * 16 * 80 * 2 * one)
     assert phase(step, Phase.BACKWARD).exposed_s >= phase(step, Phase.FORWARD).exposed_s
 
 
 def test_weights_and_gradients_hide_behind_one_micro_batch() -> None:
     """A17, NC19: 17.6 GB over eight ranks with a card of 45 GB/s each take 0.34 s to reduce, and ZeRO-1 gathers the
-    weights in as long; 0.53 of one micro-batch's pass hides a part of each, on the A100 of 2021 nothing does."""
+    weights in as long; 0.95 of one micro-batch's pass hides a part of each, on the A100 of 2021 nothing does."""
     step = step_time(LLAMA_70B, MEGATRON, TP8_DP8, CLUSTER)
     for which in (Phase.FORWARD, Phase.BACKWARD):
         found = phase(step, which)
-        assert found.once_s == pytest.approx(0.343 - 0.53 * found.compute_s / 16, abs=0.001)
+        assert found.once_s == pytest.approx(0.343 - 0.95 * found.compute_s / 16, abs=0.001)
     old = step_time(LLAMA_70B, MEGATRON, TP8_DP8, replace(CLUSTER, gpu=A100_80))
     assert phase(old, Phase.BACKWARD).once_s == pytest.approx(0.343, abs=0.01)
 
@@ -158,10 +158,31 @@ def test_the_answer_is_a_range() -> None:
     """A17: seconds and tokens a second, with what the rates rest on; experts vary more than dense layers."""
     step = step_time(LLAMA_70B, MEGATRON, TP8_DP8, CLUSTER)
     (low, high), (few, many) = step.seconds_range, step.rate_range
-    assert (low, high) == pytest.approx((0.9 * step.seconds, 1.1 * step.seconds))
+    assert (low, high) == pytest.approx((0.85 * step.seconds, 1.15 * step.seconds))
     assert (few, many) == pytest.approx((step.tokens / high, step.tokens / low))
     mixture = step_time(MODELS["mixtral-8x7b"], MEGATRON, TP8_DP8, CLUSTER)
     assert mixture.off > step.off
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "layout", "layers", "with_output"),
+    [
+        ("llama-3-70b", 1, Layout(tensor=8, pipeline=4), 20, True),
+        # 126 layers and the ends in 64 parts: 16 a stage, and 15 on the last one, whose output takes less than a layer
+        ("llama-3.1-405b", 1, Layout(tensor=8, pipeline=8, virtual_stages=8), 16, False),
+        ("llama-3.1-405b", 8, Layout(tensor=8, pipeline=8, virtual_stages=8), 15, True),
+        # 80 layers do not divide: 27, 27 and 26 with the output, which is more than one
+        ("llama-3-70b", 1, Layout(tensor=8, pipeline=3), 26, True),
+    ],
+)
+def test_the_last_stage_has_the_output_besides(
+    name: str, words: int, layout: Layout, layers: int, with_output: bool
+) -> None:
+    """A17: all stages wait for the slowest; 256,000 words are 1.4 layers of Nemotron-4 340B, 3.5 of Nemotron-3 22B."""
+    model = replace(MODELS[name], vocab=words * MODELS[name].vocab)
+    whole, one = (forward_pass(model, MEGATRON, each, H100) for each in (Layout(tensor=8), layout))
+    took = layers / model.layers * (whole.forward_s - whole.output_s) + with_output * whole.output_s
+    assert one.forward_s == pytest.approx(took)
 
 
 def test_loading_waits_only_for_slow_storage() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catalogue.models import MODELS
-from planner.training.advice import Mode, min_gpus, needs, smallest_change, smallest_world
+from planner.training.advice import Mode, Ways, min_gpus, needs, smallest_change, smallest_world
 from planner.training.job import Job, Layout
 from planner.training.memory import training_memory
 from tests.planner.training.test_memory import JOBS, LAYOUTS, NAMES
@@ -94,6 +94,25 @@ def test_change_may_be_more_tensor_parallelism() -> None:
     assert change is not None
     assert change.words == ("parallelism.tensor 2 with data 4",)
     assert (change.job.accumulation, change.layout) == (2, Layout(tensor=2, data=4))
+
+
+def test_only_what_the_framework_does_is_advised() -> None:
+    """HW23, N18: DeepSpeed has ZeRO-3 and no FSDP, DDP shards nothing; a family that follows from the sharding counts
+    with that family's bytes."""
+    job, layout = Job(sharding="zero2", sequence=4096, micro_batch=8, software="deepspeed"), Layout(data=64)
+    own = Ways(shardings=("none", "zero1", "zero2", "zero3"), tensor=False)
+    change = smallest_change(job, LLAMA_70B, layout, 80, 8, own)
+    assert change is not None
+    assert change.words == ("sharding zero3", "microBatch 1 with accumulation 8")
+    least = smallest_world(job, LLAMA_70B, layout, 80, 8, own)
+    assert least is not None
+    assert "sharding zero3" in least[1]
+    ddp = Ways(shardings=("none",), tensor=False)
+    assert smallest_change(job, LLAMA_70B, layout, 80, 8, ddp) is None
+    assert smallest_world(job, LLAMA_70B, layout, 80, 8, ddp) is None
+    derived = smallest_change(replace(job, software="megatron"), LLAMA_70B, layout, 80, 8, Ways(derived=True))
+    assert derived is not None
+    assert (derived.job.sharding, derived.job.software) == ("fsdp", "fsdp")
 
 
 def test_no_change_on_too_few_gpus() -> None:

@@ -35,7 +35,7 @@ def fabric_too_small(draft: MetalDraft) -> Iterable[Observation]:
             path="fabric.spareLeafPorts",
             sentence=f"{demand.spare_leaf_ports} spare ports take all of the {down} that a leaf of "
             f"{ask.radix.ports} has for nodes",
-            remedy=f"keep fewer than {down} ports spare",
+            remedy=f"set it to at most {down - 1}",
             inputs={"spare": f"{demand.spare_leaf_ports} ports", "down": f"{down} ports"},
         )
         return
