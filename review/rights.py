@@ -69,7 +69,9 @@ class Job:
 
 
 JOBS: Mapping[str, Job] = {
-    "deploy": Job("deploys", DEPLOY, ROLES, "the stack's roles, such as arn:aws:iam::123456789012:role/gpucluster-prod-*"),
+    "deploy": Job(
+        "deploys", DEPLOY, ROLES, "the stack's roles, such as arn:aws:iam::123456789012:role/gpucluster-prod-*"
+    ),
     "look": Job("looks", LOOK, STATE, "the state's bucket or key"),
     "images": Job("pushes images", PUSH),
 }

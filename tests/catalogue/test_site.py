@@ -12,7 +12,7 @@ from settings.errors import SettingsError
 from settings.load import from_sections
 from settings.model import AwsSettings
 from settings.row_bounds import bounds
-from tests.planner.stacks import planned, rules, sections
+from tests.planner.stacks import DEAR, planned, rules, sections
 
 ROW = {
     "name": "p5.96xlarge",
@@ -145,7 +145,7 @@ def test_every_shipped_row_can_be_started_from(table: str) -> None:
 def test_a_site_row_reaches_the_plan() -> None:
     """B01: the planner counts with the site's row, its price included."""
     changes = {"catalogue.instances": [{**ROW, "like": "p5.4xlarge"}], "pools.1.instanceType": "p5.96xlarge"}
-    plan = planned(changes={**changes, "budget.maxHourlyUsd": 300})
+    plan = planned(changes={**changes, **DEAR})
     assert rules(plan) == []
     assert plan.pools["training"].gpu == SHIPPED.gpus["H200"]
     assert any(line.usd_per_hour == 140 for line in plan.prices.lines)

@@ -53,7 +53,7 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Rehearsed
     stack.set("gpucluster:training.datasets", [])
     stack.set("gpucluster:training.gates.benchmark", True)
     stack.set("gpucluster:serving.services", [])
-    stack.set("gpucluster:budget.maxHourlyUsd", 900)
+    stack.set("gpucluster:budget.maxHourlyUsd", 900).set("gpucluster:budget.maxGpus", 64)
     waiver = {"rule": "image-without-efa", "subject": PLUGINLESS, "reason": "the gate finds it", "until": "2027-12-31"}
     waived = yaml.safe_load(tree.text(stack.name))["config"].get("gpucluster:waivers", [])
     stack.set("gpucluster:waivers", [*waived, waiver])

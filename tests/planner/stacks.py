@@ -32,6 +32,9 @@ NAMELESS = {
 }
 """A run that says nothing of its model."""
 
+DEAR: dict[str, Any] = {"budget.maxHourlyUsd": 9e5, "budget.maxGpus": 100_000, "budget.alerts.monthlyUsd": 9e7}
+"""Changes with which a stack may cost what it likes."""
+
 
 def experiment(run: str, **said: Any) -> dict[str, Any]:
     """Trials of a run's learning rate, some of it said differently."""

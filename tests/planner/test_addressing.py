@@ -19,7 +19,7 @@ from planner.draft import registry
 from planner.interfaces import addressed_pods, addresses_per_node, layout, max_pods, pod_addresses_per_node
 from planner.types import AwsPlan
 from planner.vpc import VpcPlan
-from tests.planner.stacks import TODAY, planned, rules, settings
+from tests.planner.stacks import DEAR, TODAY, planned, rules, settings
 
 ZONES = tuple(f"use1-az{index}" for index in range(1, 7))
 
@@ -77,7 +77,7 @@ def test_gpu_subnet_is_measured_in_addresses(nodes: int, fits: bool) -> None:
         "pools.1.count": nodes,
         "pools.2.count": 0,
         "serving.services": [],
-        "budget.maxHourlyUsd": 9000,
+        **DEAR,
     }
     assert rules(planned(changes=changes)) == ([] if fits else ["subnet-size"])
     assert [f"up to {nodes * 50 + 16}" in str(finding) for finding in planned(changes=changes).errors] == [True] * (

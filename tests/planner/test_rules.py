@@ -11,7 +11,7 @@ from catalogue.types import NetworkCard, UsageClass
 from catalogue.versions import KUBERNETES
 from catalogue.whole import Catalogue
 from planner.rules import images as version_rules
-from tests.planner.stacks import TODAY, planned, planned_metal, rules
+from tests.planner.stacks import DEAR, TODAY, planned, planned_metal, rules
 
 
 def _with_row(name: str, **changes: Any) -> Catalogue:
@@ -77,7 +77,7 @@ def test_file_system_sizes(capacity: int, tier: int | None, efa: bool, fits: boo
         "throughputMbpsPerTib": tier,
         "efa": efa,
     }
-    found = rules(planned(changes={"storage.lustre": lustre, "budget.maxHourlyUsd": 9000}))
+    found = rules(planned(changes={"storage.lustre": lustre, **DEAR}))
     assert found == ([] if fits else ["fsx-size"])
 
 
@@ -140,7 +140,7 @@ def test_subnet_is_full_to_the_last_address() -> None:
         "pools.1.count": 39,
         "pools.2.count": 0,
         "serving.services": [],
-        "budget.maxHourlyUsd": 9000,
+        **DEAR,
     }
     for addresses, found in ((51, []), (52, ["subnet-size"])):
         catalogue = _with_row("p5.48xlarge", addresses_per_interface=addresses)

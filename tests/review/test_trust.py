@@ -179,7 +179,11 @@ OF_ROLES = ("Role", "RolePolicy", "RolePolicyAttachment")
             "s3:PutObject: of anything; write the state's bucket",
         ),
         (["--look"], {"inline": {"own": policy("s3:PutObject", resource="arn:aws:s3:::*/*")}}, "of anything; write"),
-        (["--look"], {"inline": {"own": policy("kms:Decrypt", resource="arn:aws:kms:*:1:key/*")}}, "of anything; write"),
+        (
+            ["--look"],
+            {"inline": {"own": policy("kms:Decrypt", resource="arn:aws:kms:*:1:key/*")}},
+            "of anything; write",
+        ),
         (["--look"], {"inline": {"own": policy("s3:Put*", resource="arn:aws:s3:::a/*")}}, "s3:Put*: a job that looks"),
         (["--images"], {"inline": {"own": policy("ecr:*")}}, "ecr:*: a job that pushes images needs no such right"),
         (["--images"], {"inline": {"own": policy("ecr:DeleteRepository")}}, "ecr:DeleteRepository"),
@@ -200,7 +204,14 @@ def test_a_role_whose_policies_allow_more_is_refused(
     ("job", "policies"),
     [
         ([], {"inline": {"own": policy(*DEPLOY), "roles": policy(*ROLES, resource=ROLE)}}),
-        ([], {"inline": {"own": policy("iam:PassRole", "iam:CreateServiceLinkedRole", "ec2:*", resource=[ROLE, LINKED])}}),
+        (
+            [],
+            {
+                "inline": {
+                    "own": policy("iam:PassRole", "iam:CreateServiceLinkedRole", "ec2:*", resource=[ROLE, LINKED])
+                }
+            },
+        ),
         (["--look"], {"managed": {"aws:ReadOnlyAccess": policy("athena:Get*")}, "inline": {"state": STATE}}),
         (["--look"], {"inline": {"own": policy(*LOOK)}}),
         (["--images"], {"inline": {"own": policy(*PUSH)}}),
