@@ -54,6 +54,7 @@ PROGRAM = Particulars(
         Row(r".*", follow_up.run, container="ask"),
         Row(r".*", follow_up.run, container="expire"),
         Row(r".*", scripts.run, container="run-watch"),
+        Row(r".*", scripts.run, container="upload"),
         Row(r".*", scripts.run, container="isolation"),
         Row(r".*", scripts.run, container="volumes-end"),
         Row(r".*", sensors.run, container="sensors"),

@@ -9,10 +9,14 @@ from typing import Any
 
 import yaml
 
+from catalogue import versions
 from planner.said import Pipelines, Upload
 
 _MOST_BYTES = 900_000
 """A ConfigMap holds 1 MiB (Kubernetes documentation, ConfigMaps), its other files included."""
+
+SCHEMA = "2.1.0"
+"""The one that the API server takes (Kubeflow Pipelines 2.17, backend/src/apiserver/template/v2_template.go)."""
 
 _DIGEST = re.compile(r"\S+@sha256:[0-9a-f]{64}")
 _COMMIT = re.compile(r"commit ([0-9a-f]{7,40})\b")
@@ -39,8 +43,13 @@ def compiled(upload: Upload) -> Compiled:
         spec = next(iter(yaml.safe_load_all(content)), None)
     except yaml.YAMLError:
         spec = None
-    if not isinstance(spec, dict) or "pipelineInfo" not in spec or "deploymentSpec" not in spec:
+    if not isinstance(spec, dict) or not {"pipelineInfo", "deploymentSpec", "root"} <= set(spec):
         raise ValueError(f"{upload.file} is not a compiled pipeline of version 2; {again}")
+    if (schema := spec.get("schemaVersion")) != SCHEMA:
+        raise ValueError(
+            f"{upload.file} has schema version {schema}, and Kubeflow Pipelines {versions.PIPELINES} take {SCHEMA} "
+            f"alone; {again}"
+        )
     for step, image in sorted(_images(spec)):
         if not _DIGEST.fullmatch(image):
             raise ValueError(

@@ -24,7 +24,9 @@ from rehearsal.kubelet.program import TIME_SCALE, Launch, Program
 PORT = 8888
 START_SECONDS = 20.0
 _PIPELINES = "/apis/v2beta1/pipelines"
-_SCHEMA, _PAGE, _LONGEST = "2.1.0", 20, 127
+_SCHEMA, _LONGEST = "2.1.0", 127
+PAGE, MOST_OF_A_PAGE = 20, 200
+"""Entries of a page where nobody says how many, and at most (server/list_request_util.go)."""
 _LOCK = threading.Lock()
 
 
@@ -161,7 +163,7 @@ def _by_id(known: dict[str, Any], wanted: str) -> dict[str, Any]:
 
 def _listed(pipeline: dict[str, Any], query: dict[str, str]) -> dict[str, Any]:
     """A page of versions, and where the next one begins."""
-    names, size = list(pipeline["versions"]), int(query.get("page_size") or _PAGE)
+    names, size = list(pipeline["versions"]), min(int(query.get("page_size") or PAGE), MOST_OF_A_PAGE)
     begin = int(query.get("page_token") or 0)
     more = {"next_page_token": str(begin + size)} if begin + size < len(names) else {}
     page = [_version(pipeline, each) for each in names[begin : begin + size]]

@@ -30,8 +30,10 @@ from components.gateway.issuer import Acme, Issuer, IssuerArgs
 from components.gateway.page import Page
 from components.gateway.route import PublicRoute, PublicRouteArgs
 from components.gateway.sign_in import SignIn
+from components.kubeflow.argo import Argo
 from components.kubeflow.experiment import Experiment, Stopping
 from components.kubeflow.pipeline_run import PipelineRun, PipelineRunArgs
+from components.kubeflow.pipelines import Pipelines
 from components.metal import object_store
 from components.metal.ceph import Ceph
 from components.metal.ceph_specs import CephSpec
@@ -89,7 +91,7 @@ from tests.components.samples.aws import (
 from tests.components.samples.aws_nodes import DEPLOYER, ENA, cluster_args, pool_args
 from tests.components.samples.common import of
 from tests.components.samples.gateway import page_args, sign_in_args
-from tests.components.samples.kubeflow import experiment_args
+from tests.components.samples.kubeflow import argo_args, experiment_args, pipelines_args
 from tests.components.samples.metal import HOST_KEY, LOGIN, ceph_args, etcd_snapshots_args, host_args, machines_args
 from tests.components.samples.monitoring import monitoring_args
 from tests.components.samples.platform import external_secret_args
@@ -346,7 +348,9 @@ VARIANTS: Mapping[str, Make] = {
         lambda: NamespacesArgs(
             namespaces=[
                 NamespaceSpec(name="plain", pod_security="restricted"),
-                NamespaceSpec(name="full", pod_security="baseline", gpus={"training": 0}, limits=True),
+                NamespaceSpec(
+                    name="full", pod_security="baseline", gpus={"training": 0}, most={"pods": "9"}, limits=True
+                ),
             ]
         ),
     ),
@@ -714,6 +718,8 @@ VARIANTS: Mapping[str, Make] = {
     ),
     "network-closed": of(Network, lambda: network_args(nat_zone_ids=[])),
     "network-for-callers": of(Network, lambda: network_args(nat_zone_ids=[], internet=True)),
+    "pipelines-of-a-team": of(Pipelines, lambda: replace(pipelines_args(), jobs=None, kinds=[done("kinds")])),
+    "argo-beside-another": of(Argo, lambda: replace(argo_args(), kinds=[done("kinds")])),
     "pipeline-run-with-files": of(
         PipelineRun,
         lambda: PipelineRunArgs(job=job_args(nodes=1, files={"/etc/plan": {"plan.json": "{}"}}), namespace="pipelines"),

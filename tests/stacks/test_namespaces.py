@@ -34,11 +34,17 @@ SPECS: dict[str, dict[str, object]] = {
     },
     "people": {"pod_security": "restricted", "gpus": NOTHING},
     "pipelines": {"pod_security": "baseline", "gpus": NOTHING},
+    "pipelines-vision": {
+        "pod_security": "baseline",
+        "gpus": NOTHING,
+        "most": {"requests.nvidia.com/gpu": "0", "services.loadbalancers": "0", "services.nodeports": "0"},
+        "labels": {"gpucluster/team": "vision", "gpucluster/queue": "vision"},
+    },
 }
 
 
 def everything() -> AwsPlan:
-    """Pages for people, secrets from outside, signed images, and an experiment of a team."""
+    """Pages for people, secrets from outside, signed images, and an experiment and pipelines of a team."""
     told = config()
     told["gpucluster:pools"][2]["count"] = 3
     told["gpucluster:scheduling"]["queues"].append({"name": "vision", "gpus": 2})
@@ -46,6 +52,7 @@ def everything() -> AwsPlan:
     told["gpucluster:teams"] = [{"name": "vision", "queue": "vision", "gpus": 2, "members": members}]
     run = told["gpucluster:training"]["runs"][0]["name"]
     told["gpucluster:training"]["experiments"] = [{**rates(), "run": run, "nodes": 1, "team": "vision"}]
+    told["gpucluster:training"]["pipelines"] = {"teams": ["vision"]}
     return plan_of({**told, "gpucluster:externalSecrets": {"secrets": HUB}, "gpucluster:supply": supply()})
 
 
@@ -62,8 +69,8 @@ def pools(plan: AwsPlan, *, asks: bool) -> list[GpuPool]:
 def test_each_namespace_has_its_level_and_its_share() -> None:
     plan = everything()
     found = {each.name: dataclasses.asdict(each) for each in namespace_specs(plan, pools(plan, asks=True))}
-    limited = ("training", "trials-vision", "inference")
-    plain = {"pins_memory": False, "gpus": {}, "labels": {}}
+    limited = ("training", "trials-vision", "inference", "pipelines-vision")
+    plain = {"pins_memory": False, "gpus": {}, "most": {}, "labels": {}}
     assert found == {name: {"name": name, **plain, "limits": name in limited, **spec} for name, spec in SPECS.items()}
 
 
@@ -76,4 +83,12 @@ def test_without_such_a_fabric_training_is_held_as_others_are() -> None:
 
 
 def test_the_store_is_prepared_where_pods_copy() -> None:
-    assert copying(everything()) == ["training", "trials-vision", "inference", "tracking", "pipelines", "kubeflow"]
+    assert copying(everything()) == [
+        "training",
+        "trials-vision",
+        "pipelines-vision",
+        "inference",
+        "tracking",
+        "pipelines",
+        "kubeflow",
+    ]

@@ -36,6 +36,8 @@ def written(into: Path, image: str = IMAGE, name: str = "pretraining") -> Path:
     spec = {
         "deploymentSpec": {"executors": {"exec-snapshot": {"container": {"image": image}}}},
         "pipelineInfo": {"description": f"commit {COMMIT}", "name": name},
+        "root": {"dag": {"tasks": {}}},
+        "schemaVersion": "2.1.0",
         "sdkVersion": "kfp-2.17.0",
     }
     into.write_text(json.dumps(spec) + "\n---\nplatforms: {}\n", encoding="utf-8")
@@ -247,6 +249,11 @@ def test_a_changed_file_is_another_upload(tmp_path: Path, monkeypatch: pytest.Mo
         ("kind: Workflow\n", "is not a compiled pipeline of version 2"),
         ("a: [\n", "is not a compiled pipeline of version 2"),
         ("x" * 950_000, "more than 900000 bytes"),
+        ("pipelineInfo: {name: p}\ndeploymentSpec: {}\n", "is not a compiled pipeline of version 2"),
+        (
+            "pipelineInfo: {name: p}\ndeploymentSpec: {}\nroot: {}\nschemaVersion: 2.0.0\n",
+            "has schema version 2.0.0, and Kubeflow Pipelines 2.17.0 take 2.1.0 alone",
+        ),
     ],
 )
 def test_a_file_that_is_no_pipeline_is_refused_with_its_path(

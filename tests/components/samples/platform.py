@@ -99,6 +99,7 @@ SAMPLES: Mapping[str, Make] = {
                     storage_gib=70,
                     groups={"viewer": ["research", "gpucluster:vision:viewer"], "operator": ["leads"]},
                     withheld=["inference"],
+                    read={"pipelines": "pipelines-vision"},
                 )
             ],
             roles={"viewer": "look", "operator": "operate"},
