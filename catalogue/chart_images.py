@@ -66,12 +66,12 @@ def _repository(value: str, image: str) -> ChartImage:
 
 
 def _apart(value: str, image: str, *, use: Use = "always") -> ChartImage:
-    """Of charts whose registry and path are two values."""
+    """An image whose chart takes registry and path as two values."""
     return ChartImage(image=image, values={f"{value}.registry": "registry", f"{value}.repository": "path"}, use=use)
 
 
 def _csi(value: str, image: str, *, use: Use) -> ChartImage:
-    """Of Ceph's drivers: Rook's chart names them, and those that the chart of drivers asks for run them."""
+    """An image of Ceph's drivers: Rook's chart names it, and the drivers that their own chart orders run it."""
     return ChartImage(image=image, values={f"csi.{value}.repository": "repository"}, use=use)
 
 

@@ -134,7 +134,7 @@ def nothing(text: str) -> Content:
 
 
 def nothing_more(*_: Any, **__: Any) -> tuple[()]:
-    """Nothing of the program's own: no secrets, commands or failures, nothing shown, and no end by itself."""
+    """The default of a program that has no secrets, commands, failures, outputs or end of its own."""
     return ()
 
 
@@ -144,7 +144,7 @@ def rehearse(command: str, stack: str, flag: str = "") -> str:
 
 
 def no_losses(job: Mapping[str, Any]) -> str | None:  # noqa: ARG001 - a job of which the stock knows nothing
-    """Nothing is known of what a job keeps."""
+    """The default: what a job keeps is not known."""
     return None
 
 

@@ -52,7 +52,7 @@ class SiteDirectory:
 
     @property
     def record(self) -> Path:
-        """Who runs and where the cloud answers; written when everything answers, gone when stopped."""
+        """The file that says who runs and where the cloud answers; it is there as long as everything answers."""
         return self.path / "site.json"
 
     @property

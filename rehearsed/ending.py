@@ -119,7 +119,7 @@ def outlive(text: str, account: Account, say: Callable[[str], None]) -> list[str
 
 
 def _unheard(keeper: Mapping[str, Any], inbox: Inbox) -> Iterator[str]:
-    """Who should be told at the addresses of the stack file, and is not."""
+    """A sentence about the addresses of the stack file that nothing is sent to."""
     if missing := sorted({*keeper.get("emails", ())} - {*inbox.emails}):
         yield f"nothing is sent to {', '.join(missing)}, whom keeper.emails names"
 

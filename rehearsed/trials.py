@@ -118,5 +118,5 @@ class Trial(Program):
         return None if self._result else now + STEP_SECONDS / TIME_SCALE
 
     def listens(self, port: int, now: float) -> bool:  # noqa: ARG002 - the interface
-        """On any port: those of the rendezvous and of NCCL are nobody's to know."""
+        """True for any port: the rendezvous and NCCL choose theirs as they run."""
         return True

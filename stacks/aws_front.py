@@ -10,7 +10,7 @@ from components.aws.front import FrontCertificate, FrontCertificateArgs, ending_
 
 @dataclass(frozen=True, kw_only=True)
 class CertificateManager:
-    """Of the account whose id is `account_id`, which may be known only when it is asked."""
+    """The account's certificates; its id may be known only when AWS answers."""
 
     account_id: pulumi.Output[str]
 

@@ -20,7 +20,7 @@ from planner.types import AwsPlan
 
 @dataclass(frozen=True, kw_only=True)
 class Account:
-    """Who deploys, and where: all known only when AWS answers."""
+    """The account and its deployer, known only when AWS answers."""
 
     id: pulumi.Output[str]
     partition: pulumi.Output[str]

@@ -111,8 +111,8 @@ def _controller(
 
 
 def _labels(pool: AwsPoolPlan) -> dict[str, str]:
-    """Those of a node group's nodes, and the GPU's name, which pods ask for: feature discovery writes it on nodes that
-    are there, and Karpenter starts none for a label of which it knows no value.
+    """The labels of a node group's nodes, and the GPU's name, which pods ask for: feature discovery writes it on nodes
+    that are there, and Karpenter starts none for a label of which it knows no value.
     """
     return node_labels(pool) | ({GPU_PRODUCT_KEY: pool.gpu_product} if pool.gpu_product else {})
 

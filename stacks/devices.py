@@ -91,7 +91,7 @@ def deploy_devices(
     ready = GpuReadiness("gpu-readiness", readiness, inside).ready
 
     def works(pool: GpuPool) -> list[pulumi.Resource]:
-        """Nothing to try today where a pool's nodes come later, with a block of capacity."""
+        """A pool's checks; none where its nodes come later, with a block of capacity."""
         if not pool.nodes_now:
             return []
         network = pool.network

@@ -49,7 +49,7 @@ class NamedHosts:
     opts: pulumi.ResourceOptions
 
     def reach(self, name: str, namespace: pulumi.Input[str], hosts: Sequence[str]) -> None:
-        """As in the contract of platforms."""
+        """Let a namespace's pods reach these hosts."""
         hosts_reached(name, namespace, hosts, after=self.after, opts=self.opts)
 
 

@@ -128,7 +128,7 @@ def placed(cluster: str, plan: MetalPlan, slurm: SlurmPlan, its: Roles, key: str
 
 
 def lines(given: Iterator[Placed]) -> str:
-    """As the scripts read them."""
+    """The files as the scripts read them, each on a line."""
     return "".join(
         f"{number:o} {owner} {units} {path} {base64.b64encode(content).decode()}\n"
         for number, owner, units, path, content in given

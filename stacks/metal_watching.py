@@ -74,7 +74,7 @@ class ControllerSensors:
     after: pulumi.Resource
 
     def watch(self, *, namespace: pulumi.Input[str], opts: pulumi.ResourceOptions) -> Target:
-        """Of every machine that has one, storage servers too."""
+        """Ask the controller of every machine that has one, storage servers too."""
         args = SensorsArgs(
             namespace=namespace,
             image=self.image,
@@ -105,7 +105,7 @@ class LustreServers:
     site: SitePlan
 
     def watch(self, *, namespace: pulumi.Input[str], opts: pulumi.ResourceOptions) -> Target:  # noqa: ARG002
-        """Nothing is made in the cluster."""
+        """Where Lustre's servers tell their rates; nothing is made in the cluster."""
         servers = [f"{host.address}:{RATES_PORT}" for step in in_order(self.site) for host in step]
         return Target(name="lustre", namespace=namespace, machines=servers)
 
@@ -126,7 +126,7 @@ def sensors(site: SitePlan, supply: Supply, config: pulumi.Config, after: pulumi
 
 
 def machines(plan: MetalPlan, site: SitePlan) -> list[MachineLimits]:
-    """Of pools whose machines' controllers are asked."""
+    """The limits of machines, of pools whose controllers are asked."""
     if site.controllers is None or site.controllers.sensors is None:
         return []
     return [

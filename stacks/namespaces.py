@@ -86,7 +86,7 @@ def _of_pipelines(name: str, team: TeamPlan) -> NamespaceSpec:
 
 
 def _of_trials(plan: Plan, team: TeamPlan, training: NamespaceSpec) -> NamespaceSpec:
-    """That of a team's trials, whose share is taken off the quota of the team's own."""
+    """The namespace of a team's trials, whose share is taken off the quota of the team's own."""
     return replace(
         training,
         name=trials_of(team.name),

@@ -178,7 +178,7 @@ def _asked_from_outside() -> Rule:
 
 
 def _certificates(known: Connections, gateway: GatewayPlan | None) -> list[Rule]:
-    """Of cert-manager, which asks an authority outside, where there is one, and the platform for records of names."""
+    """cert-manager's rules: it asks an authority outside, where there is one, and the platform for records of names."""
     acme = gateway.acme if gateway else None
     authority = [internet((80, 443)), *(platforms_own(known) if acme and acme.zone else ())]
     return [

@@ -102,5 +102,5 @@ def deploy_outside(
 
 
 def outside_of(outside: Outside | None, *keys: str) -> Outside | None:
-    """What brings these secrets, None if they are values of the stack file. The planner refuses some of either."""
+    """What brings these secrets, None if they are values of the stack file; the planner refuses a mixture."""
     return outside if outside and all(key in outside.plan.secrets for key in keys) else None

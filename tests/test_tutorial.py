@@ -78,9 +78,3 @@ def test_a_fragment_is_a_part_of_a_stack_that_plans(block: str) -> None:
         sections[name] = {**own, **value} if isinstance(own, dict) and isinstance(value, dict) else value
     planned = plan(from_sections(sections))
     assert [each.sentence for each in planned.errors] == []
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_links_lead_somewhere(page: str) -> None:
-    for target in re.findall(r"\]\(([^)#:]+)", text(page)):
-        assert (ROOT / "docs" / page).parent.joinpath(target).exists(), target

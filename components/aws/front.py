@@ -93,5 +93,5 @@ class FrontCertificate(Component):
 def _of(
     options: Sequence[aws.acm.outputs.CertificateDomainValidationOption], hostname: str
 ) -> aws.acm.outputs.CertificateDomainValidationOption:
-    """What ACM wants to see for a name. Their order is nobody's."""
+    """The record that ACM wants to see for a name; ACM lists them in any order."""
     return next(each for each in options if each.domain_name == hostname)

@@ -29,7 +29,7 @@ def log_group(owner: Component, role: str, name: str, days: int, key_arn: pulumi
 
 
 def left_behind(cluster: str, parent: pulumi.Resource) -> str | None:
-    """The log group of the cluster, if it is there and no cluster of that name. To one in the state that is nothing."""
+    """The log group of a cluster that is gone, to be imported; a group that is in the state already stays as it is."""
     options, group = pulumi.InvokeOptions(parent=parent), log_group_name(cluster)
     if cluster in (aws.eks.get_clusters(opts=options).names or ()):
         return None

@@ -216,7 +216,7 @@ def _at_revision(chart: Path, target: Path, revision: int) -> Path:
 
 
 def _environment() -> dict[str, str]:
-    """Nothing of the user's helm: neither plugins nor repositories nor a cluster."""
+    """The environment of helm, without the user's plugins, repositories and cluster."""
     home = places.cache() / "helm"
     own = {f"HELM_{kind}_HOME": str(home / kind.lower()) for kind in ("CACHE", "CONFIG", "DATA")}
     return {"PATH": os.environ.get("PATH", ""), "HOME": str(home), **own}

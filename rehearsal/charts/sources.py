@@ -49,7 +49,7 @@ class ModuleChart:
 
     @property
     def version(self) -> str:
-        """Of the module that the chart lies in."""
+        """The version of the module that the chart lies in."""
         family = _family(self.family)
         return (
             versions.required(self.family, self.module).removesuffix("+incompatible") if self.module else family.version

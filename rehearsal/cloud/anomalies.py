@@ -69,7 +69,7 @@ class AnomalyResponder(Tagging):
         return ActionResult({"AnomalyMonitors": [self._monitor(arn).body for arn in wanted]})
 
     def update_anomaly_monitor(self) -> ActionResult:
-        """Only its name can change."""
+        """Change a monitor's name: nothing else of it can change."""
         given = self.input
         self._monitor(given["MonitorArn"]).body.update({"MonitorName": given["MonitorName"]})
         return ActionResult({"MonitorArn": given["MonitorArn"]})
@@ -98,7 +98,7 @@ class AnomalyResponder(Tagging):
         return ActionResult({"AnomalySubscriptions": [self._subscription(arn).body for arn in wanted]})
 
     def update_anomaly_subscription(self) -> ActionResult:
-        """What is given changes."""
+        """Change what the request gives, and keep the rest."""
         given = self.input
         kept = self._subscription(given["SubscriptionArn"])
         body = {**kept.body, **given}
@@ -107,7 +107,7 @@ class AnomalyResponder(Tagging):
         return ActionResult({"SubscriptionArn": given["SubscriptionArn"]})
 
     def delete_anomaly_subscription(self) -> EmptyResult:
-        """Nobody is told any more."""
+        """Remove a subscription."""
         arn = self.input["SubscriptionArn"]
         self._subscription(arn)
         del self.state.subscriptions[arn]

@@ -55,7 +55,7 @@ def spent(budget: Mapping[str, Any], costs: Iterable[Cost], now: datetime) -> fl
 
 
 def _moment(value: Any) -> datetime | None:
-    """Of a request, which moto reads as UTC without saying so."""
+    """A moment of a request as one in UTC: moto reads it as UTC, but leaves the zone out."""
     if value is None:
         return None
     moment = value if isinstance(value, datetime) else datetime.fromtimestamp(float(value), UTC)

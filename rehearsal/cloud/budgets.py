@@ -84,11 +84,11 @@ class BudgetsResponder(Tagging):
         return EmptyResult()
 
     def describe_budget(self) -> ActionResult:
-        """As it was ordered, with what AWS fills in."""
+        """A budget as it was ordered, with what AWS fills in."""
         return ActionResult({"Budget": self._budget(self.input).body})
 
     def update_budget(self) -> EmptyResult:
-        """All but its name."""
+        """Change all of a budget but its name."""
         given = self._own(self.input)
         budget = self._budget({**given, "BudgetName": given["NewBudget"]["BudgetName"]})
         kept = {"TimePeriod": budget.body["TimePeriod"]} if "TimePeriod" not in given["NewBudget"] else {}
@@ -96,7 +96,7 @@ class BudgetsResponder(Tagging):
         return EmptyResult()
 
     def delete_budget(self) -> EmptyResult:
-        """With its notices."""
+        """Remove a budget with its notifications."""
         given = self.input
         self._budget(given)
         del self.state[given["BudgetName"]]
@@ -109,20 +109,20 @@ class BudgetsResponder(Tagging):
         return EmptyResult()
 
     def delete_notification(self) -> EmptyResult:
-        """With its subscribers."""
+        """Remove a notification with its subscribers."""
         given = self.input
         budget, key = self._noticed(given)
         del budget.notices[key]
         return EmptyResult()
 
     def describe_notifications_for_budget(self) -> ActionResult:
-        """What people are told at."""
+        """The thresholds of a budget at which people are told."""
         names = ("NotificationType", "ComparisonOperator", "Threshold", "ThresholdType")
         told = (dict(zip(names, key, strict=True)) for key in self._budget(self.input).notices)
         return ActionResult({"Notifications": [{**each, "NotificationState": "OK"} for each in told]})
 
     def describe_subscribers_for_notification(self) -> ActionResult:
-        """Who is told."""
+        """The subscribers of a notification."""
         budget, key = self._noticed(self.input)
         return ActionResult({"Subscribers": budget.notices[key]})
 

@@ -91,7 +91,7 @@ def create_pull_through_cache_rule(self: Any) -> ActionResult:
 
 @AMENDMENTS.operation(ECRResponse)
 def describe_pull_through_cache_rules(self: Any) -> ActionResult:
-    """Those asked for, all of which must be there; without names all."""
+    """The rules asked for, all of which must be there; without names all rules."""
     asked = self._get_param("ecrRepositoryPrefixes")
     of = rules(self.ecr_backend)
     found = [_one(of, prefix) for prefix in asked] if asked else list(of.values())

@@ -62,7 +62,7 @@ def create_mount_target(original: Any, self: Any, *args: Any, **kwargs: Any) -> 
 
 @AMENDMENTS.around(EFSBackend, "create_access_point")
 def create_access_point(original: Any, self: Any, client_token: str, **kwargs: Any) -> Any:
-    """Of a file system that exists, on a path from its root."""
+    """Refuse an access point unless its file system exists and its path begins at the root."""
     if kwargs["file_system_id"] not in self.file_systems_by_id:
         raise FileSystemNotFound(kwargs["file_system_id"])
     path = (kwargs.get("root_directory") or {}).get("Path", "/")

@@ -46,7 +46,7 @@ def deployer() -> Any:
 
 @AMENDMENTS.around(IamResponse, "list_instance_profiles")
 def list_instance_profiles(_original: Any, self: Any) -> ActionResult:
-    """Those below a path; moto gives all of them, and Karpenter removes what it takes for its own."""
+    """The profiles below a path: moto gives all, and Karpenter would remove others than its own."""
     prefix = str(self._get_param("PathPrefix") or "/")
     found = [each for each in self.backend.get_instance_profiles() if each.path.startswith(prefix)]
     return ActionResult({"InstanceProfiles": found, "IsTruncated": False})

@@ -138,7 +138,7 @@ def _storage() -> Iterator[Row]:
 
 
 def _functions() -> Iterator[Row]:
-    """Functions and what calls them; the group that every account has is nobody's, its schedules are."""
+    """Functions, schedules, and groups of schedules but the one that every account has."""
     for backend in _used("moto.awslambda.models", "list_functions"):
         yield from (("lambda:function", each.function_name) for each in backend.list_functions())
     for backend in _used("moto.scheduler.models", "schedule_groups"):

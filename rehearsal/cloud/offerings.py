@@ -24,7 +24,7 @@ class _Regions(dict[str, list[dict[str, str]]]):
         return self[region]
 
     def get(self, region: str, default: Any = None) -> Any:
-        """As ``[]``, which is what moto means."""
+        """The value as ``[]`` gives it, which is what moto means."""
         return self[region] or default
 
 

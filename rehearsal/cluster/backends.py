@@ -86,7 +86,7 @@ class Backends:
             return places.LOOPBACK, answered.listener.port
 
     def close(self) -> None:
-        """Nothing is answered any more."""
+        """Stop every server: no port is answered any more."""
         with self._lock:
             for each in self._answered.values():
                 if each.listener is not None:

@@ -180,7 +180,7 @@ class Listener:
         self.port = int(server.sockets[0].getsockname()[1])
 
     def close(self) -> None:
-        """Nothing listens any more when this returns; open connections go on to their end."""
+        """Stop listening; open connections go on to their end."""
 
         async def end() -> None:
             self._server.close()

@@ -132,9 +132,7 @@ class Session:
 
     def leftovers(self) -> dict[str, list[str]]:
         """What the account holds now and did not before `up`."""
-        before: Any = places.read_json(self.baseline) or {}
-        difference = {kind: sorted(set(ids) - set(before.get(kind, ()))) for kind, ids in self.inventory().items()}
-        return {kind: ids for kind, ids in difference.items() if ids}
+        return _beyond(self.inventory(), places.read_json(self.baseline) or {})
 
     def keep(self, things: Mapping[str, Iterable[str]]) -> None:
         """From now on the account is to hold these too, when everything else of the stack has gone: ids by kind."""
@@ -145,9 +143,7 @@ class Session:
 
     def missing(self) -> dict[str, list[str]]:
         """What the account held before `up` and does not now."""
-        now, before = self.inventory(), places.read_json(self.baseline) or {}
-        difference = {kind: sorted(set(ids) - set(now.get(kind, ()))) for kind, ids in before.items()}
-        return {kind: ids for kind, ids in difference.items() if ids}
+        return _beyond(places.read_json(self.baseline) or {}, self.inventory())
 
     def views(self) -> list[ClusterView]:
         """What runs in each cluster, beside what the stacks of the site declare of it."""
@@ -175,6 +171,12 @@ class Session:
         """End every process of the site and forget what it held."""
         sites.stop(self.directory.path)
         shutil.rmtree(self.directory.path, ignore_errors=True)
+
+
+def _beyond(one: Inventory, other: Inventory) -> dict[str, list[str]]:
+    """What the one inventory has and the other has not."""
+    difference = {kind: sorted(set(ids) - set(other.get(kind, ()))) for kind, ids in one.items()}
+    return {kind: ids for kind, ids in difference.items() if ids}
 
 
 def open_session(

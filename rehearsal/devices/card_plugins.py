@@ -9,12 +9,11 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rehearsal.devices.daemons import RETRY_SECONDS, Daemon, advertise, withdraw
+from rehearsal.devices.daemons import Offer, advertising
 from rehearsal.devices.nic_states import CONFIG, FILE, PORTS_CONFIG
 from rehearsal.kubelet.hosts import Card, Racked
 from rehearsal.kubelet.program import Launch, Program
 
-Offer = dict[str, tuple[int, int]]
 NODES_CONFIG = "device-plugin-config"
 """Of the SR-IOV Network Operator: a file for each node, called as it is."""
 
@@ -40,18 +39,11 @@ def function_plugin(launch: Launch) -> Program:
 
 
 def _plugin(launch: Launch, offered: Callable[[Racked], Offer]) -> Program:
-    now: Offer = {}
-
-    def begin() -> float | None:
+    def found() -> Offer:
         host = launch.world.hosts.get(launch.node)
-        found = offered(host) if isinstance(host, Racked) else {}
-        if found != now:
-            advertise(launch, {**dict.fromkeys(now, (0, 0)), **found})
-            now.clear()
-            now.update(found)
-        return RETRY_SECONDS
+        return offered(host) if isinstance(host, Racked) else {}
 
-    return Daemon(launch, begin, lambda: withdraw(launch, list(now)))
+    return advertising(launch, found)
 
 
 def _told(launch: Launch, name: str, file: str, key: str) -> list[Mapping[str, Any]]:

@@ -20,6 +20,8 @@ MERGE = "application/strategic-merge-patch+json"
 EFA = "vpc.amazonaws.com/efa"
 FEATURES = "feature.node.kubernetes.io/"
 NVIDIA_VENDOR = "10de"
+Offer = dict[str, tuple[int, int]]
+"""Of each resource how many devices there are, and how many of these are healthy."""
 LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
 """Kubernetes, apimachinery, util/validation, IsValidLabelValue."""
 
@@ -39,14 +41,27 @@ class Daemon(Program):
         if self._end is None:
             self._launch.world.tasks.cancel(self._task)
         else:
-            self._launch.world.tasks.run(self._task, self._finish)
+            self._launch.world.tasks.run(self._task, self._end)
 
     def close(self) -> None:
         self._launch.world.tasks.cancel(self._task)
 
-    def _finish(self) -> None:
-        if self._end is not None:
-            self._end()
+
+def advertising(launch: Launch, offered: Callable[[], Offer | None], unless: Iterable[str] = ()) -> Daemon:
+    """A device plugin: it writes what `offered` finds whenever that changes, nothing while that is None. When it stops,
+    what it wrote is withdrawn, or the resources of `unless` where it wrote nothing.
+    """
+    now: Offer = {}
+
+    def begin() -> float | None:
+        found = offered()
+        if found is not None and found != now:
+            advertise(launch, {**dict.fromkeys(now, (0, 0)), **found})
+            now.clear()
+            now.update(found)
+        return RETRY_SECONDS
+
+    return Daemon(launch, begin, lambda: withdraw(launch, now or unless))
 
 
 def nvidia_device_plugin(launch: Launch) -> Program:
@@ -57,27 +72,17 @@ def nvidia_device_plugin(launch: Launch) -> Program:
     critical Xid is not offered any more (internal/rm/health.go); the real plugin takes it back after a restart only,
     which here is part of what heals.
     """
-    now: dict[str, tuple[int, int]] = {}
 
-    def begin() -> float | None:
+    def offered() -> Offer | None:
         host = launch.world.hosts.get(launch.node)
-        if host is None or not has_driver(launch):
-            return RETRY_SECONDS
-        turns = sharing.turns(launch)
-        if turns is None:
-            return RETRY_SECONDS
-        offered = _offered(launch, host, turns)
-        if offered != now:
-            advertise(launch, {**dict.fromkeys(now, (0, 0)), **offered})
-            now.clear()
-            now.update(offered)
-        return RETRY_SECONDS
+        turns = sharing.turns(launch) if host and has_driver(launch) else None
+        return None if host is None or turns is None else _offered(launch, host, turns)
 
-    return Daemon(launch, begin, lambda: withdraw(launch, now or {GPU: 0}))
+    return advertising(launch, offered, [GPU])
 
 
-def _offered(launch: Launch, host: Host, turns: int) -> dict[str, tuple[int, int]]:
-    """Each resource: devices that there are, and that are healthy. The kubelet is told which ones are not."""
+def _offered(launch: Launch, host: Host, turns: int) -> Offer:
+    """What there is of each resource. The kubelet is told which devices are not healthy."""
     profile = launch.world.hosts.profile(launch.node)
     sick = faults.unhealthy(launch.world.orders.now().of(launch.node))
     found = {}

@@ -124,7 +124,7 @@ class SnapshotController(Reconciling):
 
 
 def content_name(snapshot: Mapping[str, Any]) -> str:
-    """Of what a driver made for a snapshot."""
+    """The name of the content that a driver made for a snapshot."""
     return f"snapcontent-{snapshot['metadata']['uid']}"
 
 

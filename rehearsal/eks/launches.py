@@ -80,7 +80,7 @@ class Launcher:
         return {each["InstanceId"]: each for each in found}
 
     def _first_to_be_had(self, arguments: dict[str, Any], types: list[str]) -> Any:
-        """Of the group's types in their order, the next where EC2 has none of one.
+        """An instance of the first of the group's types, in their order, of which EC2 has one.
 
         EKS user guide, "Managed node group capacity types": on demand in the order of the list. On spot it takes the
         pools that are deepest and cheapest, of which nothing is known here: the order stands for that.

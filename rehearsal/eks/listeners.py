@@ -71,7 +71,8 @@ def ensure(elbv2: Any, balancer: Object, service: Mapping[str, Any], tags: list[
     for each in wanted:
         old, group = there.get((each.port, each.protocol)), groups.get((each.node_port, each.target_protocol))
         target = group if old and group else _group(elbv2, balancer, service, each, tags)
-        said = {"Port": each.port, "Protocol": each.protocol, **each.shown, "DefaultActions": [_to(target)]}
+        forward = {"Type": "forward", "TargetGroupArn": target}
+        said = {"Port": each.port, "Protocol": each.protocol, **each.shown, "DefaultActions": [forward]}
         if old is None:
             elbv2.create_listener(LoadBalancerArn=arn, **said, Tags=tags)
         elif target != group or _differs(old, each):
@@ -116,10 +117,6 @@ def _group(elbv2: Any, balancer: Object, service: Mapping[str, Any], port: Mappe
         "Tags": tags,
     }
     return str(elbv2.create_target_group(**asked)["TargetGroups"][0]["TargetGroupArn"])
-
-
-def _to(group: str) -> dict[str, Any]:
-    return {"Type": "forward", "TargetGroupArn": group}
 
 
 def _of(listener: Object) -> str:

@@ -79,7 +79,7 @@ def certificate(directory: Path) -> ssl.SSLContext:
 
 
 class _Doors:
-    """Who may: the API server is asked for the token's user and for the right, and believed for two minutes."""
+    """Asks the API server who a token's user is and whether they may, and believes it for two minutes."""
 
     def __init__(self, world: World) -> None:
         self._world = world

@@ -65,7 +65,7 @@ class Waits:
         self._first: dict[Sick, float] = {}
 
     def seconds(self, ill: Iterable[Sick]) -> dict[Sick, float]:
-        """Of each of what is wrong now; what is right again is forgotten."""
+        """How long each of these has been wrong; what is right again is forgotten."""
         now = self._clock()
         self._first = {each: self._first.get(each, now) for each in ill}
         return {each: now - first for each, first in self._first.items()}

@@ -134,7 +134,7 @@ def _claim(item: Declared, live: Object, look: Look) -> Iterator[str]:
 
 
 def _kept_from(claim: Object, look: Look) -> str:
-    """That its volume waits for a claim that is gone; empty where it does not."""
+    """The sentence that a claim's volume waits for another claim, which is gone; empty where it does not."""
     name = dig(claim, "spec", "volumeName", default="")
     volume = look.find("v1", "PersistentVolume", name, None) if name else None
     if dig(volume or {}, "status", "phase") != "Released":

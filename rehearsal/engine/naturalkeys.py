@@ -23,7 +23,7 @@ class ForeignObjectError(Exception):
 
 
 class NoNaturalKeyError(Exception):
-    """There is no way known to find objects of this type."""
+    """The rehearsal has no row that says how objects of this type are found."""
 
 
 def repeatable(token: str) -> bool:

@@ -68,7 +68,7 @@ class OfAccount:
         return [name for name in found if not name.endswith("/")]
 
     def read(self, bucket: str, names: Sequence[str], target: str) -> Mapping[str, int]:
-        """Who gets an object needs kms:Decrypt on the key it was encrypted with, which HEAD and GET name.
+        """Copy objects; this needs kms:Decrypt on the key of each, which HEAD and GET name.
 
         Source: S3 user guide, "Using server-side encryption with AWS KMS keys".
         """

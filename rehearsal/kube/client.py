@@ -97,7 +97,7 @@ class Kube(Transport):
         label_selector: str | None = None,
         field_selector: str | None = None,
     ) -> tuple[Objects, str]:
-        """As `list`, with the resource version to start a watch from."""
+        """What `list` returns, with the resource version to start a watch from."""
         path = self.path(api_version, kind, namespace)
         items: Objects = []
         token: str | None = None

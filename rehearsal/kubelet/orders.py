@@ -129,7 +129,7 @@ def broken(before: Ordered, fault: Fault) -> Ordered:
 
 
 def healed(before: Ordered, node: str, kinds: Iterable[str] | None, now: float) -> Ordered:
-    """Without the node's failures of these kinds, None for all. Pure."""
+    """The orders without the node's failures of these kinds, None for all. Pure."""
     chosen = None if kinds is None else frozenset(kinds)
     ends = [each.node == node and each.lasts and (chosen is None or each.kind in chosen) for each in before.faults]
     faults = [replace(each, until=now) if end else each for each, end in zip(before.faults, ends, strict=True)]

@@ -287,5 +287,5 @@ def variable(name: str) -> bool:
 
 
 def _inherited() -> dict[str, str]:
-    """Nothing of ours but what a process needs to run at all: no cluster, no account, no proxy of the user."""
+    """The variables without which no process runs; the user's cluster, account and proxy stay out."""
     return {name: os.environ[name] for name in ("PATH", "LANG", "TZ") if name in os.environ} | {"HOME": "."}

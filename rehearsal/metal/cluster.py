@@ -42,7 +42,7 @@ Joined = Callable[[Machine, str, Question], None]
 
 
 def _unnoticed(machine: Machine, name: str, question: Question) -> None:
-    """Nobody follows the node."""
+    """Do nothing: nobody follows the node."""
 
 
 class Cluster:
@@ -70,7 +70,7 @@ class Cluster:
             return {"error": str(error)}
 
     def _init(self, machine: Machine, question: Question) -> Answer:
-        """kubeadm makes a cluster whatever other one there is: a machine that begins one is no node of the first."""
+        """Begin the cluster, or refuse a second one: kubeadm would make it, with nodes that the first does not have."""
         given = node.documents(question["config"])
         init, cluster = given.get("InitConfiguration", {}), given.get("ClusterConfiguration", {})
         with self._lock:

@@ -32,12 +32,12 @@ class Member:
 
     @property
     def identity(self) -> str:
-        """Its ID, sixteen hexadecimal digits."""
+        """The member's ID, sixteen hexadecimal digits."""
         return f"{zlib.crc32(f'{self.name} {self.address} {self.serial}'.encode()):016x}"
 
 
 class ControlPlanes:
-    """Of the hall whose hosts `hosts` are."""
+    """The control planes of the hall whose hosts `hosts` gives."""
 
     def __init__(self, hosts: Callable[[], Iterable["Host"]]) -> None:
         self._hosts, self._lock = hosts, threading.Lock()

@@ -70,7 +70,7 @@ def lay(disk: Path, machine: Machine, authorized: str, host_key: Path) -> None:
 
 
 def _sudo_of_root(usr: Path) -> None:
-    """Who is root on the host may be anybody on this machine, whose own sudo is then no root's there."""
+    """Copy sudo, so that it belongs to the host's root, who may be any user of this machine."""
     for name in ("bin/sudo", "libexec/sudo"):
         (usr / name).parent.mkdir(parents=True, exist_ok=True)
         _copied(Path("/usr") / name, usr / name)

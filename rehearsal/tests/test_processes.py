@@ -47,22 +47,17 @@ def test_a_running_process_is_recognised_by_pid_and_start_time(sleeper: Process)
     assert Identity.from_record(sleeper.identity.record()) == sleeper.identity
 
 
-def test_a_reused_pid_is_not_taken_for_the_process_and_not_signalled(sleeper: Process) -> None:
+@pytest.mark.parametrize(("earlier", "boot"), [(1, None), (0, "00000000-0000-0000-0000-000000000000")])
+def test_the_same_pid_of_another_time_or_boot_is_another_process_and_not_signalled(
+    sleeper: Process, earlier: int, boot: str | None
+) -> None:
     assert sleeper.identity is not None
-    ticks, _, boot = sleeper.identity.started.partition("@")
-    earlier = Identity(sleeper.identity.pid, f"{int(ticks) - 1}@{boot}")
-    assert not earlier.alive()
-    assert earlier.stop() is False
-    assert sleeper.running()
-
-
-def test_the_same_pid_and_ticks_of_another_boot_are_another_process(sleeper: Process) -> None:
-    assert sleeper.identity is not None
-    ticks = sleeper.identity.started.partition("@")[0]
-    before = Identity(sleeper.identity.pid, f"{ticks}@00000000-0000-0000-0000-000000000000")
+    ticks, _, own = sleeper.identity.started.partition("@")
+    before = Identity(sleeper.identity.pid, f"{int(ticks) - earlier}@{boot or own}")
     assert not before.alive()
-    assert not before.of_this_boot()
-    assert sleeper.identity.of_this_boot()
+    assert before.of_this_boot() is (boot is None)
+    assert before.stop() is False
+    assert sleeper.running()
 
 
 def test_a_process_that_ended_but_was_not_waited_for_is_not_alive(log: Path) -> None:

@@ -68,7 +68,7 @@ def ensure(families: Iterable[str] = tuple(FAMILIES), report: Report = print) ->
 
 
 def missing(families: Iterable[str]) -> list[str]:
-    """Those of the named families that are not built; asks for a Go, and so may install one."""
+    """The families that are not built, of those named; asks for a Go, and so may install one."""
     go = find(log.info)
     return [name for name in families if not _directory(FAMILIES[name], go).is_dir()]
 

@@ -3,6 +3,8 @@
 import hashlib
 from pathlib import Path
 
+import pytest
+
 from components.metal.bundle import CONCERNS, bundle, chosen
 
 HOST = Path(__file__).parents[2] / "node" / "host"
@@ -20,3 +22,5 @@ def test_variables_and_functions_come_before_the_one_call_under_the_hash_of_them
 def test_every_script_for_machines_is_a_concern_and_keeps_its_place() -> None:
     assert {path.stem for path in HOST.glob("*.sh")} == {"lib", *CONCERNS}
     assert chosen(*reversed(CONCERNS)) == CONCERNS
+    with pytest.raises(ValueError, match="unknown concern chekcs"):
+        chosen("chekcs")

@@ -210,10 +210,11 @@ def test_gpu_nodes_are_tainted_and_inference_nodes_twice_kj22() -> None:
     ("effect", "word"),
     [("NoSchedule", "NO_SCHEDULE"), ("PreferNoSchedule", "PREFER_NO_SCHEDULE"), ("NoExecute", "NO_EXECUTE")],
 )
-def test_effects_of_taints_in_the_words_of_eks(effect: Any, word: str) -> None:
+def test_effects_of_taints_in_the_words_of_eks_and_of_pods(effect: Any, word: str) -> None:
     """EKS API reference, Taint."""
-    (taint,) = pool(taints=[Taint(key="a", value="b", effect=effect)]).one("sample-nodes").inputs["taints"]
-    assert taint == {"key": "a", "value": "b", "effect": word}
+    taint = Taint(key="a", value="b", effect=effect)
+    assert pool(taints=[taint]).one("sample-nodes").inputs["taints"] == [{"key": "a", "value": "b", "effect": word}]
+    assert taint.toleration == {"key": "a", "operator": "Equal", "value": "b", "effect": effect}
 
 
 def test_a_gang_does_not_tolerate_the_inference_pool_a08() -> None:

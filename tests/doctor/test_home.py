@@ -49,12 +49,18 @@ def test_none_yet_is_fine(examined: Run, cloud: Cloud, subnets: list[str]) -> No
     assert (told.status, told.sentence) == (Status.OK, "none stands yet")
 
 
-def test_one_that_every_zone_mounts(examined: Run, cloud: Cloud, subnets: list[str]) -> None:
-    home = make_home(cloud)
+@pytest.mark.parametrize(
+    ("encrypted", "status", "said"),
+    [(True, Status.OK, "available, mounted in 2 zones"), (False, Status.FAIL, "it is not encrypted")],
+)
+def test_one_that_every_zone_mounts(
+    examined: Run, cloud: Cloud, subnets: list[str], encrypted: bool, status: Status, said: str
+) -> None:
+    home = make_home(cloud, encrypted=encrypted)
     for each in subnets:
         client(cloud, "efs").create_mount_target(FileSystemId=home, SubnetId=each)
     (told,) = examined("home", case(HOME))
-    assert (told.status, told.subject, told.sentence) == (Status.OK, home, "available, mounted in 2 zones")
+    assert (told.status, told.subject, told.sentence) == (status, home, said)
 
 
 def test_a_zone_without_a_mount_target(examined: Run, cloud: Cloud, subnets: list[str]) -> None:
@@ -63,11 +69,3 @@ def test_a_zone_without_a_mount_target(examined: Run, cloud: Cloud, subnets: lis
     (told,) = examined("home", case(HOME))
     assert told.status is Status.FAIL
     assert "no mount target in use2-az2" in told.sentence
-
-
-def test_one_that_is_not_encrypted(examined: Run, cloud: Cloud, subnets: list[str]) -> None:
-    home = make_home(cloud, encrypted=False)
-    for each in subnets:
-        client(cloud, "efs").create_mount_target(FileSystemId=home, SubnetId=each)
-    (told,) = examined("home", case(HOME))
-    assert (told.status, told.sentence) == (Status.FAIL, "it is not encrypted")

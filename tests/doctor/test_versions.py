@@ -28,18 +28,21 @@ def test_a_minor_whose_support_ends_soon(examined: Run) -> None:
     assert examined("kubernetes", case(now=far))[0].status is Status.OK
 
 
-def test_a_minor_in_extended_support(examined: Run) -> None:
-    """It costs more."""
-    (told,) = examined("kubernetes", case({"platform.kubernetesVersion": "1.33"}))
-    assert told.status is Status.WARN
-    assert "ended on 2026-07-29: 0.6 USD an hour instead of 0.1" in told.sentence
-
-
-def test_a_minor_that_eks_does_not_offer(examined: Run) -> None:
-    """No cluster can be made of it."""
-    (told,) = examined("kubernetes", case({"platform.kubernetesVersion": "1.29"}))
-    assert told.status is Status.FAIL
-    assert "no 1.29 in us-east-2" in told.sentence
+@pytest.mark.parametrize(
+    ("check", "minor", "status", "said"),
+    [
+        ("kubernetes", "1.33", Status.WARN, "ended on 2026-07-29: 0.6 USD an hour instead of 0.1"),
+        ("kubernetes", "1.29", Status.FAIL, "no 1.29 in us-east-2"),
+        ("image", "1.34", Status.FAIL, "1.34"),
+    ],
+    ids=["in extended support", "no cluster can be made of it", "its nodes could not be named"],
+)
+def test_a_minor_that_costs_more_or_cannot_be_had(
+    examined: Run, check: str, minor: str, status: Status, said: str
+) -> None:
+    (told,) = examined(check, case({"platform.kubernetesVersion": minor}))
+    assert told.status is status
+    assert said in told.sentence
 
 
 def test_another_day_than_the_catalogue_has(examined: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,13 +112,6 @@ def test_the_recommended_release_is_told_as_such(examined: Run, monkeypatch: pyt
     newest = replace(KUBERNETES["1.36"], ami_release="1.36.2-20260818")
     monkeypatch.setitem(recorded.KUBERNETES, "1.36", newest)
     assert all(result.sentence.endswith(", the recommended one") for result in examined("image", case()))
-
-
-def test_a_minor_without_a_recorded_release(examined: Run) -> None:
-    """Its nodes could not be named."""
-    (told,) = examined("image", case({"platform.kubernetesVersion": "1.34"}))
-    assert told.status is Status.FAIL
-    assert "1.34" in told.sentence
 
 
 AMI = "ami-0123456789abcdef0"

@@ -202,7 +202,3 @@ def test_two_stacks_of_one_account_share_no_physical_name() -> None:
     ]
     assert len(names[0]) >= 10
     assert names[0].isdisjoint(names[1])
-
-
-def test_the_entry_point_is_a_story_of_thirty_lines() -> None:
-    assert len((ROOT / "__main__.py").read_text().splitlines()) <= 30

@@ -91,20 +91,18 @@ def without(fabric: Net, *gone: int) -> Net:
 
 def off(fabric: Net, device: str) -> Net:
     """A switch without power, with the port of its own behind it."""
-    gone = {device, f"{device}-sharp"}
+    return less(fabric, {device, f"{device}-sharp"})
+
+
+def machine_off(fabric: Net, machine: str) -> Net:
+    return less(fabric, {f"{machine}-card-{number}" for number in range(8)})
+
+
+def less(fabric: Net, gone: set[str]) -> Net:
     return replace(
         fabric,
         devices=tuple(each for each in fabric.devices if each.name not in gone),
         plugs=tuple(each for each in fabric.plugs if not {each.one, each.other} & gone),
-    )
-
-
-def machine_off(fabric: Net, machine: str) -> Net:
-    gone = {f"{machine}-card-{number}" for number in range(8)}
-    return replace(
-        fabric,
-        devices=tuple(each for each in fabric.devices if each.name not in gone),
-        plugs=tuple(each for each in fabric.plugs if each.one not in gone),
     )
 
 

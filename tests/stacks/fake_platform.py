@@ -107,29 +107,12 @@ class Casks:
     def reader(
         self, name: str, *, source: str, namespace: pulumi.Input[str], account: str, opts: pulumi.ResourceOptions
     ) -> pulumi.Output[str]:
-        return self._grant(name, namespace, account, {"read": source}, opts)
+        return _kept(name, opts, namespace, {"read": source}).id.apply(lambda _: account)
 
     def writer(
         self, name: str, *, prefix: str, namespace: pulumi.Input[str], account: str, opts: pulumi.ResourceOptions
     ) -> pulumi.Output[str]:
-        return self._grant(name, namespace, account, {"write": prefix}, opts)
-
-    def _grant(
-        self,
-        name: str,
-        namespace: pulumi.Input[str],
-        account: str,
-        rights: Mapping[str, str],
-        opts: pulumi.ResourceOptions,
-    ) -> pulumi.Output[str]:
-        grant = k8s.core.v1.ConfigMap(
-            name,
-            k8s.core.v1.ConfigMapInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name=name, namespace=namespace), data=rights
-            ),
-            opts,
-        )
-        return grant.id.apply(lambda _: account)
+        return _kept(name, opts, namespace, {"write": prefix}).id.apply(lambda _: account)
 
 
 @dataclass(frozen=True)
@@ -175,14 +158,7 @@ class Ledger:
     def sink(
         self, name: str, *, namespace: pulumi.Input[str], account: str, days: int, opts: pulumi.ResourceOptions
     ) -> LogSink:
-        data = {"keep": f"{days}d"}
-        kept = k8s.core.v1.ConfigMap(
-            name,
-            k8s.core.v1.ConfigMapInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name=name, namespace=namespace), data=data
-            ),
-            opts,
-        )
+        kept = _kept(name, opts, namespace, {"keep": f"{days}d"})
         return LogSink(outputs=LOG_OUTPUTS, account=kept.id.apply(lambda _: account), read="example logs")
 
 
@@ -200,7 +176,7 @@ def deploy_fake(planned: Plan) -> Platform:
         )
     )
     in_cluster, in_storage = pulumi.ResourceOptions(parent=kube), pulumi.ResourceOptions(parent=storage)
-    ready = _shown(READY, in_cluster)
+    ready = _kept(READY, in_cluster)
     network = NamespacesArgs(namespaces=[NamespaceSpec(name="example-network", pod_security="privileged")])
     names = Namespaces("network-namespaces", network, pulumi.ResourceOptions(parent=fabric)).names
     shared, block, _ = (_storage_class(name, in_storage) for name in (SHARED_CLASS, BLOCK_CLASS, LOCAL_CLASS))
@@ -231,7 +207,7 @@ def deploy_fake(planned: Plan) -> Platform:
                 gpu_pool(
                     pool,
                     RAILS if name == "training" else PodNetwork(),
-                    _shown(f"example-{name}-nodes", pulumi.ResourceOptions(parent=hardware)),
+                    _kept(f"example-{name}-nodes", pulumi.ResourceOptions(parent=hardware)),
                 ),
                 taints=TAINTS,
             )
@@ -240,7 +216,7 @@ def deploy_fake(planned: Plan) -> Platform:
         },
         devices=Devices(gpu_operator=OPERATOR_VALUES, charts=[cards], objects=[policy]),
         block=block,
-        remover=_shown(REMOVER, in_storage),
+        remover=_kept(REMOVER, in_storage),
         shared=Files(pulumi.ResourceOptions(parent=storage, depends_on=[ready])),
         local=Scratch(),
         objects=Casks(pulumi.Output.from_input("saves")),
@@ -258,11 +234,15 @@ def deploy_fake(planned: Plan) -> Platform:
     )
 
 
-def _shown(name: str, opts: pulumi.ResourceOptions) -> pulumi.Resource:
-    """Something that exists when what it is named after does."""
-    return k8s.core.v1.ConfigMap(
-        name, k8s.core.v1.ConfigMapInitArgs(metadata=k8s.meta.v1.ObjectMetaArgs(name=name, namespace="default")), opts
-    )
+def _kept(
+    name: str,
+    opts: pulumi.ResourceOptions,
+    namespace: pulumi.Input[str] = "default",
+    data: Mapping[str, str] | None = None,
+) -> k8s.core.v1.ConfigMap:
+    """An object that stands for what it is named after."""
+    meta = k8s.meta.v1.ObjectMetaArgs(name=name, namespace=namespace)
+    return k8s.core.v1.ConfigMap(name, k8s.core.v1.ConfigMapInitArgs(metadata=meta, data=data), opts)
 
 
 def _storage_class(name: str, opts: pulumi.ResourceOptions) -> pulumi.Output[str]:

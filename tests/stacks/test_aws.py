@@ -119,22 +119,6 @@ def test_the_volume_driver_outlives_the_claims() -> None:
     assert all(driver in each.depends_on for each in graph.of_type("PersistentVolume"))
 
 
-def test_shares_keep_one_side_from_the_others_gpus_a08() -> None:
-    graph = graph_of("prod")
-    quota = graph.one("namespaces-inference-inference-quota").inputs["spec"]
-    assert quota["hard"] == {"requests.nvidia.com/gpu": "8"}
-    caps = [each.inputs["spec"]["capability"] for each in graph.of_type("Queue")]
-    assert caps
-    assert all(int(cap["nvidia.com/gpu"]) <= 64 for cap in caps)
-
-
-def test_a_run_takes_whole_nodes_with_all_their_efa_l07_n04() -> None:
-    spec = graph_of("prod").one("run-llama-3-70b-pretrain-job").inputs["spec"]
-    limits = spec["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]["resources"]["limits"]
-    assert (limits["nvidia.com/gpu"], limits["vpc.amazonaws.com/efa"]) == ("8", "32")
-    assert spec["pytorchReplicaSpecs"]["Worker"]["replicas"] == 7
-
-
 def test_the_gpu_label_is_the_one_that_feature_discovery_sets_j10_kj21() -> None:
     graph = graph_of("prod")
     run = graph.one("run-llama-3-70b-pretrain-job").inputs["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]

@@ -17,7 +17,7 @@ import yaml
 from catalogue.images import pinned
 from catalogue.metal_versions import METAL_CHARTS, RELEASES
 from catalogue.versions import PYTHON_IMAGE
-from components.metal.bundle import CONCERNS, bundle, chosen, header
+from components.metal.bundle import bundle, header
 from components.metal.secrets import certificate_key, encryption_key, join_token
 from planner.metal_types import MetalPlan
 from planner.plan import plan
@@ -416,6 +416,8 @@ def test_management_controllers_are_out_of_the_pods_reach() -> None:
 def test_no_policy_lets_a_pod_speak_with_a_management_controller_y14() -> None:
     """A denial that makes no pod speak with less than before; in a cluster whose agents have its definition."""
     denied = metal().one("kube-platform-controllers-denied")
+    assert denied.token == "kubernetes:cilium.io/v2:CiliumClusterwideNetworkPolicy"
+    assert denied.inputs["metadata"] == {"name": "gpucluster-controllers"}
     assert denied.inputs["spec"] == {
         "endpointSelector": {},
         "egressDeny": [{"toCIDR": [site().bmc_cidr]}],
@@ -503,13 +505,6 @@ def test_the_chart_has_every_key_we_set(chart: str) -> None:
     (release,) = (each for each in metal().of_type("Release") if each.inputs["chart"] == chart)
     assert release.inputs["version"] == METAL_CHARTS[chart].version
     assert list(not_in(theirs, release.inputs.get("values") or {}, commented, "")) == []
-
-
-def test_concerns_come_in_their_order_and_no_other() -> None:
-    assert chosen("join", "checks", "kubelet") == ("checks", "kubelet", "join")
-    with pytest.raises(ValueError, match="unknown concern chekcs"):
-        chosen("chekcs")
-    assert all((ROOT / "node" / "host" / f"{name}.sh").is_file() for name in CONCERNS)
 
 
 def test_a_bundle_is_bash_whatever_its_values_hold() -> None:

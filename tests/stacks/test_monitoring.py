@@ -101,12 +101,6 @@ def test_of_the_control_plane_is_scraped_what_the_platform_shows(stack: str) -> 
 
 
 @WATCHED
-def test_no_webhook_stands_before_rules(stack: str) -> None:
-    operator = values(deployed(stack))["prometheusOperator"]
-    assert (operator["admissionWebhooks"], operator["tls"]) == ({"enabled": False}, {"enabled": False})
-
-
-@WATCHED
 def test_one_exporter_counts_the_list_of_ours_u02_dc10(stack: str) -> None:
     graph = deployed(stack).graph
     exporter = graph.one("gpu-operator-release").inputs["values"]["dcgmExporter"]

@@ -3,6 +3,8 @@
 from copy import deepcopy
 from typing import Any
 
+import pytest
+
 from planner.types import AwsPlan
 from policy import RULES
 from policy.rule import violations
@@ -50,16 +52,6 @@ def test_without_one_nothing_is_named() -> None:
     assert "placement" in template
 
 
-def test_what_is_held_and_not_run_is_paid_for() -> None:
-    reserved, plain = planned(capacityReservation=HELD), planned()
-    assert reserved.pools["training"].idle == 3
-    price = reserved.pools["training"].instance.on_demand
-    assert price is not None
-    assert round(reserved.prices.hourly - plain.prices.hourly, 2) == round(3 * price.usd_per_hour, 2)
-    full = planned(capacityReservation={**HELD, "count": 2})
-    assert full.prices.hourly == plain.prices.hourly
-
-
 MADE = {"create": True, "zone": "use2-az1", "count": 5, "end": "2026-12-24"}
 
 
@@ -94,12 +86,20 @@ def test_without_an_end_it_lasts_as_long_as_the_stack_and_goes_after_its_nodes()
     assert template.urn in graph.one("pool-training-nodes").references["launchTemplate"]
 
 
-def test_two_pools_that_make_one_each_pay_for_both_and_their_quota_counts_what_is_held() -> None:
-    plain, held = planned(), planned(capacityReservation=MADE)
-    assert held.pools["training"].idle == 3
-    price = held.pools["training"].instance.on_demand
+@pytest.mark.parametrize("reservation", [HELD, MADE], ids=["held", "made"])
+def test_instances_reserved_and_not_run_are_paid_for_and_full_reservations_cost_no_more(
+    reservation: dict[str, Any],
+) -> None:
+    reserved, plain = planned(capacityReservation=reservation), planned()
+    assert reserved.pools["training"].idle == 3
+    price = reserved.pools["training"].instance.on_demand
     assert price is not None
-    assert round(held.prices.hourly - plain.prices.hourly, 2) == round(3 * price.usd_per_hour, 2)
+    assert round(reserved.prices.hourly - plain.prices.hourly, 2) == round(3 * price.usd_per_hour, 2)
+    assert planned(capacityReservation={**reservation, "count": 2}).prices.hourly == plain.prices.hourly
+
+
+def test_the_quota_counts_every_instance_of_a_reservation_that_the_stack_makes() -> None:
+    plain, held = planned(), planned(capacityReservation=MADE)
 
     def vcpu(made: AwsPlan) -> float:
         return next(each.need for each in made.quotas if "P instances" in each.quota.name)

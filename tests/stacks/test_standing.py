@@ -32,44 +32,39 @@ def dev(**platform: Any) -> Mapping[str, Any]:
     return config
 
 
-CASES: dict[str, tuple[Mapping[str, Any], str]] = {
+CASES: dict[str, tuple[str, str, Mapping[str, Any], str]] = {
     "region": (
+        ARN,
+        ROLE,
         {"region": "us-west-2", "zones": ["usw2-az1", "usw2-az2"], "gpuZone": "usw2-az2"},
         "gpucluster:platform.region: this stack's cluster is in us-east-2, not in us-west-2",
     ),
     "network": (
+        ARN,
+        ROLE,
         {"vpcCidr": "10.80.0.0/16"},
         "gpucluster:platform.vpcCidr: this stack's cluster is in 10.64.0.0/16, not in 10.80.0.0/16",
     ),
-}
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_settings_that_only_another_cluster_has_are_refused_lf18(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    stands(monkeypatch)
-    settings, sentence = CASES[case]
-    assert refusal(dev(**settings), stack="dev").splitlines() == [sentence, WAYS_ROUND]
-
-
-NAMES: dict[str, tuple[str, str, str]] = {
     "name": (
         ARN.replace("gpucluster", "old"),
         ROLE,
+        {},
         "this stack's cluster is called old-dev, and would be called gpucluster-dev",
     ),
     "role": (
         ARN,
         ROLE.replace("control-plane", "masters"),
+        {},
         "this stack's cluster has the role gpucluster-dev-masters, and would have gpucluster-dev-control-plane",
     ),
 }
 
 
-@pytest.mark.parametrize("case", NAMES)
-def test_names_that_only_another_cluster_has_are_refused_lf18(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    arn, role, sentence = NAMES[case]
+@pytest.mark.parametrize("case", CASES)
+def test_what_only_another_cluster_has_is_refused_lf18(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    arn, role, settings, sentence = CASES[case]
     stands(monkeypatch, arn, role)
-    assert refusal(dev(), stack="dev").splitlines() == [sentence, WAYS_ROUND]
+    assert refusal(dev(**settings), stack="dev").splitlines() == [sentence, WAYS_ROUND]
 
 
 def control_plane(monkeypatch: pytest.MonkeyPatch) -> Any:

@@ -246,28 +246,6 @@ def test_other_versions_are_those_of_the_catalogue() -> None:
     }
 
 
-def test_gangs_give_back_and_fill_whole_nodes_m02() -> None:
-    """The scheduler's configuration, as Volcano reads it."""
-    text = wired().one("volcano-release").inputs["values"]["custom"]["scheduler_config_override"]
-    config = yaml.safe_load(text)
-    assert config["actions"] == "allocate, backfill, reclaim, preempt"
-    first, second = config["tiers"]
-    assert first["plugins"] == [
-        {"name": "priority"},
-        {"name": "gang", "enablePreemptable": False},
-        {"name": "conformance"},
-    ]
-    assert [each["name"] for each in second["plugins"]] == ["drf", "predicates", "proportion", "nodeorder", "binpack"]
-    assert second["plugins"][0] == {"name": "drf", "enablePreemptable": False}
-    assert second["plugins"][-1]["arguments"] == {
-        "binpack.weight": 10,
-        "binpack.cpu": 1,
-        "binpack.memory": 1,
-        "binpack.resources": "nvidia.com/gpu",
-        "binpack.resources.nvidia.com/gpu": 10,
-    }
-
-
 def test_whoever_deploys_is_asked_for_by_the_session_they_have() -> None:
     asked = [each.args for each in graph_of("dev").invokes if each.token.endswith(":getSessionContext")]
     assert asked == [{"arn": CALLER}]

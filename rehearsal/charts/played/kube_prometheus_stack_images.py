@@ -16,7 +16,7 @@ PARTS = {"registry": "registry", "repository": "path", "tag": "tag"}
 
 
 def switches(operator: On, prometheus: On, alertmanager: On, state_metrics: On, node_exporter: On) -> Iterator[Switch]:
-    """Of the objects that the caller knows, and of Grafana."""
+    """The switches of images, for the objects that the caller gives and for Grafana."""
     pod = On("Deployment", "*grafana*").pod
     *loaders, grafana = (replace(pod, at=(*pod.at, "containers", index)) for index in range(3))
     for value, part in PARTS.items():

@@ -178,7 +178,7 @@ def document(on: On, key: str) -> Effect:
 
 
 def budget(of: On) -> Effect:
-    """Of the value, where it is enabled, what is given becomes the disruption budget of a workload's pods.
+    """The value is the disruption budget of a workload's pods, where it is enabled.
 
     Source: charts of metrics-server and prometheus-adapter, templates/pdb.yaml, for Kubernetes 1.27 or later.
     """

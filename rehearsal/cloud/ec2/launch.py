@@ -52,7 +52,7 @@ class LaunchSpec:
 
 @AMENDMENTS.around(EC2Response, "run_instances")
 def run_instances(_original: Any, self: Any) -> ActionResult:
-    """As many instances as MaxCount and the account have room for; the same ClientToken again gets the same ones."""
+    """Start as many instances as MaxCount and the account allow; a ClientToken seen before gets the same ones."""
     request = plain(self.params)
     backend = self.ec2_backend
     tokens: dict[str, Any] = backend.__dict__.setdefault("launch_tokens", {})

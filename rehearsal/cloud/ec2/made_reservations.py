@@ -87,7 +87,7 @@ def modify_capacity_reservation(self: Any) -> ActionResult:
 
 @AMENDMENTS.operation(EC2Response)
 def cancel_capacity_reservation(self: Any) -> ActionResult:
-    """Nothing is held any longer; it is described as cancelled for a while."""
+    """End a reservation, which is described as cancelled for a while."""
     _require_active(self.ec2_backend, self._get_param("CapacityReservationId"))["State"] = "cancelled"
     return ActionResult({"Return": True})
 

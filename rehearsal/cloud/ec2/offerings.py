@@ -55,7 +55,7 @@ def _offerings(backend: Any) -> dict[str, dict[str, Any]]:
 
 @AMENDMENTS.operation(EC2Response)
 def describe_capacity_block_offerings(self: Any) -> ActionResult:
-    """Those of a type, a number of instances and a duration, between two dates."""
+    """The offerings of a type, a number of instances and a duration, between two dates."""
     hours, count = int(self._get_param("CapacityDurationHours")), int(self._get_param("InstanceCount") or 1)
     type_ = self._get_param("InstanceType")
     if not type_:

@@ -109,7 +109,7 @@ def _matches(backend: Any, held: dict[str, Any], name: str, values: list[str]) -
 
 
 def shown_reservation(backend: Any, held: dict[str, Any]) -> dict[str, Any]:
-    """As the API describes it: with what is left of it, and its tags."""
+    """A reservation as the API describes it: with what is left of it, and its tags."""
     tags = backend.tags.get(held["CapacityReservationId"], {})
     listed = [{"Key": key, "Value": value} for key, value in tags.items()]
     return {**held, "AvailableInstanceCount": available(backend, held), "Tags": listed}

@@ -1,7 +1,7 @@
 """Whether a node can mount a directory of EFS. One function per rule.
 
 Sources: aws-efs-csi-driver, pkg/driver/node.go (handle, access modes, TLS by default and with an access point) and
-util.go; efs-utils, src/mount_efs/__init__.py (the name of the file system leads to the mount target of one's own zone);
+util.go; efs-utils, src/mount_efs/__init__.py (the file system's name leads to the mount target of the node's zone);
 EFS user guide, "Using IAM to control access to file systems" and "Using VPC security groups".
 """
 

@@ -33,7 +33,7 @@ class AccessOperations(EksOperations):
     """Who may enter a cluster, and with which of EKS' policies."""
 
     def create_access_entry(self) -> ActionResult:
-        """One per principal; the principal must exist in IAM."""
+        """Make the one entry of a principal, who must exist in IAM."""
         given = self.input
         cluster = self._cluster(given)
         entry = add_entry(self.state, cluster, given)

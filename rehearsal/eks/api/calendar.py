@@ -38,15 +38,12 @@ def _advance(region: str, held: dict[str, Any], moment: datetime) -> None:
         return
     if moment >= end - TAKEN:
         backend = ec2(region)
-        own = [each.id for each in live_instances(backend) if _taken_from(each) == held["CapacityReservationId"]]
+        taken = held["CapacityReservationId"]
+        own = [each.id for each in live_instances(backend) if getattr(each, "taken_from", "") == taken]
         if own:
             backend.terminate_instances(own)
     if moment >= end:
         held["State"] = "expired"
-
-
-def _taken_from(instance: Any) -> str:
-    return str(getattr(instance, "taken_from", ""))
 
 
 def _empty(region: str, body: Body, held: dict[str, dict[str, Any]], moment: datetime) -> None:

@@ -78,7 +78,7 @@ def flags(argv: Sequence[str], namespace: str) -> tuple[list[str], dict[int, int
 
 
 def exception(namespace: str, policies: Sequence[str]) -> dict[str, Any]:
-    """Of these policies, for pods and what makes them, where every image has a digest and none is on this machine."""
+    """Excepts pods and their makers from these policies, if every image has a digest and none is on this machine."""
     pods = "object.spec", "object.spec.template.spec", "object.spec.jobTemplate.spec.template.spec"
     plain, template, scheduled = map(_elsewhere, pods)
     expression = f"has({pods[0]}.containers) ? {plain} : has({pods[0]}.template) ? {template} : {scheduled}"

@@ -109,7 +109,7 @@ def _init(config: str) -> int:
 
 
 def _static_pods(package: str) -> None:
-    """In kubeadm's own version."""
+    """Write the control plane's manifests, with images of kubeadm's own version."""
     (ETC / "manifests").mkdir(exist_ok=True)
     for name in ("kube-apiserver", "kube-controller-manager", "kube-scheduler"):
         image = f"    image: registry.k8s.io/{name}:v{package.partition('-')[0]}\n"

@@ -161,7 +161,7 @@ def _mariadb(words: str) -> int:
 
 
 def _ping() -> int:
-    """Of this machine alone: whoever else controls is not seen from here."""
+    """What `scontrol ping` prints; of other controllers this machine knows nothing, and calls them DOWN."""
     for name, host in zip(("primary", "backup"), _values("slurm.conf")["SlurmctldHost"], strict=False):
         own = host.partition("(")[0]
         up = own == os.uname().nodename and _runs("slurmctld.service")

@@ -73,7 +73,7 @@ def job_failure(job: Mapping[str, Any]) -> str:
 
 
 def owned(objects: Iterable[Mapping[str, Any]], owner: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Those that name the owner in their metadata."""
+    """The objects that name the owner in their metadata."""
     uid = dig(owner, "metadata", "uid")
     return [
         each

@@ -47,7 +47,7 @@ def test_prometheus_is_what_the_values_say() -> None:
     assert made["spec"]["scrapeConfigSelector"] == {"matchLabels": {"release": STACK}}
 
 
-def test_a_selector_of_ones_own_is_taken() -> None:
+def test_a_selector_in_the_values_is_taken() -> None:
     own = {"matchLabels": {"team": "a"}}
     made = one(rendered(STACK, prometheus={"prometheusSpec": {"ruleSelector": own}}), "Prometheus")
     assert made["spec"]["ruleSelector"] == own

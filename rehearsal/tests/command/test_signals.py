@@ -7,12 +7,14 @@ import pytest
 from rehearsal.command import main
 
 
-def test_who_ignores_signals_on_the_way_out_goes_on_to_so_that_the_status_is_the_commands() -> None:
+@pytest.mark.parametrize("last", [True, False])
+def test_who_ignores_signals_on_the_way_out_goes_on_to_if_the_command_is_the_last_of_its_process(last: bool) -> None:
+    """So that the status is the command's; a caller that goes on gets its handlers back."""
     before = signal.getsignal(signal.SIGINT)
     try:
-        with main._ended_by_signals(last=True):
+        with main._ended_by_signals(last=last):
             signal.signal(signal.SIGINT, signal.SIG_IGN)
-        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        assert signal.getsignal(signal.SIGINT) is (signal.SIG_IGN if last else before)
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -21,11 +23,4 @@ def test_otherwise_the_callers_handlers_come_back() -> None:
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt, match="SIGINT"), main._ended_by_signals(last=False):
         signal.raise_signal(signal.SIGINT)
-    assert signal.getsignal(signal.SIGINT) is before
-
-
-def test_who_asked_for_a_command_in_a_process_of_theirs_gets_the_handlers_back_anyhow() -> None:
-    before = signal.getsignal(signal.SIGINT)
-    with main._ended_by_signals(last=False):
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
     assert signal.getsignal(signal.SIGINT) is before

@@ -34,28 +34,22 @@ def test_a_pod_that_fits_is_admitted() -> None:
     assert admission.refusal(asking(cpu="3", gpu="1"), NODE, []) is None
 
 
-def test_cpu_beyond_what_others_left_is_out_of_cpu() -> None:
-    refusal = admission.refusal(asking(cpu="3"), NODE, [admission.requests(asking(cpu="2"))])
+@pytest.mark.parametrize(
+    ("asked", "others", "reason", "said"),
+    [
+        (asking(cpu="3"), [asking(cpu="2")], "OutOfcpu", "requested: 3000, used: 2000, capacity: 4000"),
+        (asking(gpu="1"), [asking(gpu="1")], "UnexpectedAdmissionError", "Requested: 1, Available: 0"),
+        (asking(**{"vpc.amazonaws.com/efa": "1"}), [], "UnexpectedAdmissionError", ""),
+        (pod(), [pod()] * 10, "OutOfpods", ""),
+        (pod(nodeSelector={"pool": "other"}), [], "NodeAffinity", ""),
+    ],
+    ids=["cpu that others left", "a taken device", "a device the node never had", "a full node", "another pool's pod"],
+)
+def test_what_does_not_fit_is_refused(asked: Any, others: list[Any], reason: str, said: str) -> None:
+    refusal = admission.refusal(asked, NODE, [admission.requests(each) for each in others])
     assert refusal is not None
-    assert refusal.reason == "OutOfcpu"
-    assert "requested: 3000, used: 2000, capacity: 4000" in refusal.message
-
-
-def test_a_taken_device_is_an_unexpected_admission_error() -> None:
-    refusal = admission.refusal(asking(gpu="1"), NODE, [admission.requests(asking(gpu="1"))])
-    assert refusal is not None
-    assert refusal.reason == "UnexpectedAdmissionError"
-    assert "Requested: 1, Available: 0" in refusal.message
-
-
-def test_a_device_the_node_never_had_is_refused() -> None:
-    assert admission.refusal(asking(**{"vpc.amazonaws.com/efa": "1"}), NODE, []) is not None
-
-
-def test_a_full_node_takes_no_more_pods() -> None:
-    refusal = admission.refusal(pod(), NODE, [admission.requests(pod())] * 10)
-    assert refusal is not None
-    assert refusal.reason == "OutOfpods"
+    assert refusal.reason == reason
+    assert said in refusal.message
 
 
 def test_init_containers_count_by_the_largest_and_sidecars_add_up() -> None:
@@ -65,9 +59,3 @@ def test_init_containers_count_by_the_largest_and_sidecars_add_up() -> None:
     assert admission.requests(pod(initContainers=[big], containers=[main]))["cpu"] == 3
     assert admission.requests(pod(initContainers=[side, big], containers=[main]))["cpu"] == 3
     assert admission.requests(pod(initContainers=[side], containers=[main, main]))["cpu"] == 3
-
-
-def test_a_pod_named_onto_a_node_must_still_match_it() -> None:
-    refusal = admission.refusal(pod(nodeSelector={"pool": "other"}), NODE, [])
-    assert refusal is not None
-    assert refusal.reason == "NodeAffinity"
