@@ -24,7 +24,7 @@ def pod_groups_unknown(draft: AwsDraft) -> Iterable[Observation]:
     """A name that is misspelt leaves what was meant in the cluster's group alone."""
     serving = draft.settings.serving
     known = {
-        "service": [each.name for each in (*serving.services, *serving.triton)],
+        "service": [*(each.name for each in serving.services), *(each.name for each in serving.triton)],
         "team": [each.name for each in draft.settings.teams],
     }
     for path, each in _entries(draft):
@@ -40,7 +40,8 @@ def pod_groups_unknown(draft: AwsDraft) -> Iterable[Observation]:
 
 def _pools_of(draft: AwsDraft, entry: PodGroups) -> list[AwsPoolPlan]:
     """Where such pods run: a service on its own pool, a team's pods on any with GPUs."""
-    served = {each.name: each.pool for each in (*draft.settings.serving.services, *draft.settings.serving.triton)}
+    serving = draft.settings.serving
+    served = {each.name: each.pool for each in serving.services} | {each.name: each.pool for each in serving.triton}
     wanted = {served.get(entry.service)} if entry.service else {each.name for each in draft.pools.values() if each.gpus}
     return [pool for name, pool in draft.pools.items() if name in wanted]
 
