@@ -91,7 +91,7 @@ def gpus_unbounded(draft: AwsDraft) -> Iterable[Observation]:
 
 @aws_warning("Z15", formula="budget.alerts or keeper.maxUsd is set", source="Definition of the stack file")
 def spending_unwatched(draft: AwsDraft) -> Iterable[Observation]:
-    """AWS tells somebody what the stack has cost, or the keeper ends it at an amount: the plan's price is of an hour."""
+    """AWS tells somebody what the stack has cost, or the keeper ends it at an amount; a price is of an hour."""
     keeper = draft.settings.keeper
     if draft.settings.budget.alerts is None and (keeper is None or keeper.max_usd is None):
         monthly = ceil(draft.prices.monthly)

@@ -148,7 +148,7 @@ def test_without_a_ceiling_nothing_is_counted_and_that_is_told() -> None:
     assert (str(found.severity), found.path) == ("warning", "gpucluster:budget.maxGpus")
     assert found.sentence.startswith("the stack has 4 GPUs and no limit")
     assert found.remedy.startswith("set it to 4, ")
-    bare = {"training": {}, "serving.services": [], "pools": [sections()["pools"][0]]}
+    bare: dict[str, Any] = {"training": {}, "serving.services": [], "pools": [sections()["pools"][0]]}
     assert "gpus-unbounded" not in rules(planned("dev", {**bare, "budget.maxGpus": None}))
 
 
