@@ -8,10 +8,15 @@ from rehearsed.ending import BILLED, Region
 from tests.sweep.everything import account, ec2, instance
 from tests.sweep.inventory import Inventory
 
-
 HOME = {
-    **{"FileSystemId": "fs-home", "OwnerId": "123456789012", "CreationToken": "a", "PerformanceMode": "generalPurpose"},
-    **{"LifeCycleState": "available", "NumberOfMountTargets": 2, "SizeInBytes": {"Value": 1}, "Tags": []},
+    "FileSystemId": "fs-home",
+    "OwnerId": "123456789012",
+    "CreationToken": "a",
+    "PerformanceMode": "generalPurpose",
+    "LifeCycleState": "available",
+    "NumberOfMountTargets": 2,
+    "SizeInBytes": {"Value": 1},
+    "Tags": [],
     "CreationTime": datetime(2026, 11, 1, tzinfo=UTC),
 }
 
