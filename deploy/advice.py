@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
 
-from rehearsal.engine.events import WRITES_EVENTS, Diagnostic, Urn, read
+from rehearsal.engine.events import WRITES_EVENTS as WRITES_EVENTS
+from rehearsal.engine.events import Diagnostic, Urn, read
 from rehearsal.engine.remedies import IN_USE, NO_ADDRESS, QUOTA, REMEDIES, UNREACHABLE, known
-
-__all__ = ["WRITES_EVENTS", "advice", "component"]
 
 COMMANDS: Mapping[str, str] = {
     QUOTA: "`make doctor STACK={stack}` names the quota, with the request to type",

@@ -75,7 +75,7 @@ def test_a_group_of_nodes_that_did_not_come(words: str, said: str, tmp_path: Pat
         (
             "operation error EC2: RunInstances, https response error StatusCode: 400, RequestID: 0, api error "
             "InsufficientFreeAddressesInSubnet: There are not enough free addresses in subnet 'subnet-0'",
-            "`make plan STACK=prod` counts addresses",
+            "`make plan STACK=prod` counts addresses; pods can have their own range (docs/how-to/network.md)",
         ),
         (
             "operation error EKS: CreateCluster, https response error StatusCode: 403, RequestID: 0, "
@@ -85,7 +85,7 @@ def test_a_group_of_nodes_that_did_not_come(words: str, said: str, tmp_path: Pat
         ),
         (
             "configured Kubernetes cluster is unreachable: unable to load schema information",
-            "The way to the Kubernetes",
+            'docs/operations.md, "The way to the Kubernetes API", has the ways in',
         ),
     ],
 )

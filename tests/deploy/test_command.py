@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 import yaml
 
+from deploy.__main__ import main
+from rehearsal.engine.remedies import IN_USE, REMEDIES
 from tests.typed import handed
 
 ROOT = Path(__file__).parents[2]
 CLI = """#!{python}
-import json, os, pathlib, sys, time
+import json, os, pathlib, signal, sys, time
 words = sys.argv[1:]
 log = pathlib.Path(words[words.index("--event-log") + 1])
 event = {{"severity": "error", "message": "api error DependencyViolation: no", "urn": {urn!r}}}
@@ -23,6 +25,8 @@ log.write_text(json.dumps({{"timestamp": 1, "diagnosticEvent": event}}) + "\\n")
 try:
     pathlib.Path({calls!r}).write_text(json.dumps([words, os.environ.get("PULUMI_DEBUG_COMMANDS")]))
     time.sleep(60 * ("--hang" in words))
+    if "--interrupt" in words:
+        os.kill(os.getppid(), signal.SIGINT)
 except KeyboardInterrupt:
     sys.exit(7)
 print(sys.stdin.readline().strip())
@@ -74,6 +78,38 @@ def test_a_failure_ends_with_component_and_next_step(calls: Path) -> None:
     assert done.returncode == 255
     assert said.splitlines()[:2] == ["what to do:", "  Network: aws:ec2:Subnet network-nodes-1"]
     assert "`make vacate STACK=lab`" in said
+
+
+def test_the_command_reads_what_its_cli_wrote(
+    calls: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """In this process. A Ctrl-C that reaches it meanwhile ends nothing here, and a later one does again."""
+    monkeypatch.setenv("PATH", str(calls.parent))
+    before = signal.getsignal(signal.SIGINT)
+    assert main(["destroy", "--stack", "lab", "--refresh", "--fail", "--interrupt"]) == 255
+    words, unlocked = json.loads(calls.read_text())
+    assert (words[:4], words[5:]) == (
+        ["destroy", "--stack", "lab", "--event-log"],
+        ["--refresh", "--fail", "--interrupt"],
+    )
+    assert unlocked == "true"
+    assert capfd.readouterr().err.splitlines() == [
+        "what to do:",
+        "  Network: aws:ec2:Subnet network-nodes-1",
+        f"    {REMEDIES[IN_USE]}. `make vacate STACK=lab` removes what controllers and dead nodes left",
+    ]
+    assert signal.getsignal(signal.SIGINT) is before
+    (calls.parent / "pulumi").unlink()
+    assert main(["up", "--stack", "lab"]) == 2
+    assert capfd.readouterr() == ("", "error: pulumi is not on PATH: install the Pulumi CLI\n")
+
+
+@pytest.mark.parametrize("words", [[], ["up"], ["refresh", "--stack", "lab"], ["up", "--stac", "lab"]])
+def test_what_is_asked_for_is_typed_in_full(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2
+    assert "python -m deploy: error: " in capsys.readouterr().err
 
 
 def test_an_interrupt_is_the_engines(calls: Path) -> None:

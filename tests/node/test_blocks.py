@@ -67,6 +67,7 @@ def test_a_block_is_filled_once() -> None:
 
 def test_a_group_that_is_being_changed_waits_for_the_next_look() -> None:
     assert turn(BLOCK, ACTIVE, None, Done(), START).done == Done()
+    assert turn(BLOCK, ACTIVE, None, Done(), START).stage is Stage.RUNS
     assert not turn(BLOCK, ACTIVE, None, FILLED, before_end(45)).news
 
 

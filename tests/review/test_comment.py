@@ -123,6 +123,34 @@ def test_a_rename_is_seen_whatever_the_name_is_called(name: str) -> None:
     assert "made again as `new-role`" in row
 
 
+def test_a_rename_is_seen_where_an_arn_is_not_known_yet() -> None:
+    """What the new one refers to is made anew as well; what it says itself has to be the same."""
+    arn = "arn:aws:iam::123456789012:role/old"
+    for size, seen in ((1, True), (2, False)):
+        new = {"roleArn": "[unknown]", "size": size}
+        old = stepped("delete", NODES, "old-nodes", {"roleArn": arn, "size": 1})
+        changes = preview(stepped("create", NODES, "new-nodes", new=new), old)
+        (row,) = losses(Compared(stack="prod", before=None, after=None, preview=changes)).lines
+        assert ("made again as `new-nodes`" in row) is seen
+
+
+def test_a_document_that_is_removed_is_noise_as_one_that_changes(tmp_path: Path) -> None:
+    told = {"inline": '{"Version": "2012-10-17", "Statement": []}', "description": "a role"}
+    step = stepped("update", ROLE, "a-role", told, {})
+    loud, _, quiet = shown(compared(tmp_path, "prod", None, preview(step))).partition("IAM documents, labels and URNs")
+    assert "!   description: removed a role" in loud
+    assert "inline" not in loud
+    assert "!   inline: removed" in quiet
+
+
+def test_what_a_preview_fails_of_is_one_block_of_text(tmp_path: Path) -> None:
+    """Whatever stands in it: what follows is the comment's own again."""
+    failed = preview({"diagnosticEvent": {"severity": "error", "message": "one\n```\ntwo"}})
+    lines = shown(compared(tmp_path, "prod", None, failed)).splitlines()
+    begin = lines.index("The preview fails:")
+    assert lines[begin + 1 : begin + 7] == ["", "```text", "one", "'''", "two", "```"]
+
+
 @pytest.mark.parametrize(
     ("kind", "data"),
     [

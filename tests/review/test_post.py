@@ -34,11 +34,12 @@ def post(folder: Path, **environment: str) -> int:
     return main(["comment", str(folder)], {**ENVIRONMENT, **environment})
 
 
-def test_one_comment_edited_in_place(hub: Hub, artifact: Path) -> None:
+def test_one_comment_edited_in_place(hub: Hub, artifact: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The second push changes the comment of the first, found behind a page of others."""
     hub.comments = [hub.written(f"comment {number}", "someone") for number in range(120)]
     assert post(artifact) == 0
     assert len(hub.comments) == 121
+    assert capsys.readouterr().out == "url\n", "its address"
     (artifact / "comment.md").write_text(TEXT.replace("same nodes", "other nodes"))
     assert post(artifact) == 0
     assert len(hub.comments) == 121

@@ -224,6 +224,46 @@ def test_a_role_that_may_do_what_its_job_does_passes(
     assert capsys.readouterr().err == ""
 
 
+IAM_READS = ("iam:GetRole", "iam:GetRolePolicy", "iam:GetPolicy", "iam:GetPolicyVersion", "iam:ListRolePolicies")
+USED = {
+    "images": [
+        *("ecr:GetAuthorizationToken", "ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:PutImage"),
+        *("ecr:GetDownloadUrlForLayer", "ecr:InitiateLayerUpload", "ecr:UploadLayerPart", "ecr:CompleteLayerUpload"),
+        *("ecr:DescribeRepositories", "ecr:ListImages", "kms:Sign", "kms:GetPublicKey", "kms:DescribeKey"),
+        *(*IAM_READS, "iam:ListAttachedRolePolicies"),
+    ],
+    "look": [
+        *("ec2:DescribeInstances", "eks:ListClusters", "elasticloadbalancing:DescribeTags", "events:ListRules"),
+        *("logs:DescribeLogGroups", "sts:GetCallerIdentity", "ce:GetAnomalyMonitors", "tag:GetResources"),
+        *("elasticfilesystem:DescribeFileSystems", "s3:GetObject", "s3:HeadBucket", "s3:HeadObject", "kms:DescribeKey"),
+        *(*IAM_READS, "iam:ListAttachedRolePolicies", "iam:SimulatePrincipalPolicy"),
+    ],
+    "deploy": [
+        *("ec2:RunInstances", "eks:CreateCluster", "elasticloadbalancing:DeleteLoadBalancer", "events:PutRule"),
+        *("logs:DeleteLogGroup", "sts:GetCallerIdentity", "ce:CreateAnomalyMonitor", "tag:GetResources"),
+        *(*IAM_READS, "iam:ListAttachedRolePolicies", "iam:ListInstanceProfilesForRole", "iam:SimulatePrincipalPolicy"),
+    ],
+}
+NAMED = {
+    "look": ["s3:PutObject", "s3:DeleteObject", "kms:Decrypt", "kms:Encrypt", "kms:GenerateDataKey"],
+    "deploy": [
+        *("iam:CreateRole", "iam:DeleteRole", "iam:TagRole", "iam:PassRole", "iam:UpdateAssumeRolePolicy"),
+        *("iam:PutRolePolicy", "iam:AttachRolePolicy", "iam:DetachRolePolicy", "iam:CreateServiceLinkedRole"),
+        *("iam:CreateInstanceProfile", "iam:AddRoleToInstanceProfile", "iam:DeleteInstanceProfile"),
+    ],
+}
+
+
+@pytest.mark.parametrize("job", sorted(JOBS))
+def test_each_action_of_a_job_is_allowed_and_what_changes_the_state_or_roles_where_it_is_named(job: str) -> None:
+    """By their names in the service authorization reference."""
+    named = policy(*NAMED.get(job, ()), resource=[ROLE, "arn:aws:s3:::acme-state/*", "arn:aws:kms:us-east-2:1:key/1-2"])
+    assert [*beyond(JOBS[job], policy(*USED[job])), *beyond(JOBS[job], named)] == []
+    told = list(beyond(JOBS[job], policy(*NAMED.get(job, ()))))
+    assert [each.split(": ")[1] for each in told] == NAMED.get(job, [])
+    assert all(": of anything; write " in each for each in told)
+
+
 def test_a_deployment_may_use_each_service_that_the_program_registers_resources_of() -> None:
     """Of the committed stacks and of every component; none that nothing needs stands in the list."""
     tests = Path(__file__).parents[1]

@@ -21,6 +21,7 @@ _FILTERS: Mapping[str, Callable[[Thing], set[str]]] = {
     "instance-state-name": lambda it: {it["State"]["Name"]},
     "instance-id": lambda it: {it["InstanceId"]},
     "status": lambda it: {it["Status"]},
+    "state": lambda it: {it["State"]},
     "ip-permission.group-id": lambda it: _named(it, "IpPermissions"),
     "egress.ip-permission.group-id": lambda it: _named(it, "IpPermissionsEgress"),
 }

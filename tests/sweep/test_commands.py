@@ -1,7 +1,7 @@
 """What the commands say to whoever types them, word for word, and what they ask boto3 for."""
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 import boto3
@@ -11,8 +11,11 @@ from botocore.exceptions import ClientError, NoCredentialsError
 
 from sweep import extend, vacate
 from sweep.__main__ import main as sweep
+from sweep.__main__ import print_looks
 from sweep.account import AwsAccount
-from sweep.things import owner_of, pairs
+from sweep.regions import Seen
+from sweep.things import Found, Owner, owner_of, pairs
+from tests.sweep.inventory import Inventory
 
 COMMANDS: Mapping[str, tuple[Callable[..., int], Sequence[str]]] = {
     "sweep.__main__": (sweep, []),
@@ -174,6 +177,29 @@ def test_an_extension_asks_for_the_keeper_of_its_project(
     names = [{"FunctionName": f"{each}-lab-keeper"} for each in ("gpucluster", "mine")]
     assert asked == [("lambda", "get_function_configuration", each) for each in names]
     assert "no function" in capsys.readouterr().err
+
+
+def test_what_is_left_is_listed_by_stack_region_kind_and_name(capsys: pytest.CaptureFixture[str]) -> None:
+    """In whatever order AWS answered: the list of today is compared with that of yesterday."""
+    rows = [
+        [stack, region, kind, name]
+        for stack in ("course", "lab")
+        for region in ("eu-north-1", "us-east-2")
+        for kind in ("address", "volume")
+        for name in ("x-1", "x-2")
+    ]
+
+    def found(stack: str, kind: str, name: str) -> Found:
+        owner = Owner(project="gpucluster", stack=stack, expiry=date(2026, 11, 1), protected=False)
+        return Found(kind=kind, id=name, owner=owner, state="there", stays="it may hold data")
+
+    looks = [
+        Seen(place, Inventory(), tuple(found(stack, *what) for stack, region, *what in rows[::-1] if region == place))
+        for place in ("us-east-2", "eu-north-1")
+    ]
+    print_looks(looks)
+    cells = [line.split("│")[1:6] for line in capsys.readouterr().out.splitlines() if line.startswith("│")]
+    assert [[stack.strip(), *(each.strip() for each in rest)] for stack, _, *rest in cells] == rows
 
 
 @pytest.mark.parametrize(
