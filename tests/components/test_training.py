@@ -430,7 +430,7 @@ def test_a_copier_leaves_ranks_whole_cores_where_pods_have_them_to_themselves(
 def test_a_secret_of_a_run_is_read_where_it_lies() -> None:
     """The value stands in no pod: whoever may look at pods does not see it."""
     secrets = {"WANDB_API_KEY": SecretValue(name="tracker", key="token"), "A": SecretValue(name="other", key="b")}
-    found = environment(job_args().shape, 1, {"B": "1"}, secrets)
+    found = environment(PodShape(gpus=1, cpu_millicores=1, memory_mib=2, shm_mib=1), 1, {"B": "1"}, secrets)
     assert [each for each in found if "valueFrom" in each or "value" not in each] == [
         {"name": "A", "valueFrom": {"secretKeyRef": {"name": "other", "key": "b"}}},
         {"name": "WANDB_API_KEY", "valueFrom": {"secretKeyRef": {"name": "tracker", "key": "token"}}},
