@@ -1,6 +1,7 @@
 """`up`: start what is not there, recover what was interrupted, apply the stack, wait until it runs, show the table."""
 
 import time
+from collections.abc import Sequence
 
 from rich.markup import escape
 
@@ -131,12 +132,13 @@ def wait_until_running(session: Session) -> tuple[list[ClusterView], list[str]]:
             time.sleep(max(LOOK_SECONDS, now - began))
 
 
-def wait_until_quiet(session: Session) -> tuple[list[Watching], list[str]]:
+def wait_until_quiet(session: Session, missing: Sequence[str]) -> tuple[list[Watching], list[str]]:
     """Wait until no alert fires that somebody is to act on; what watches, and a sentence for each that still does.
 
-    Where somebody ordered a failure or a load alerts are what is expected, and nothing is waited for.
+    Where somebody ordered a failure or a load alerts are what is expected, and nothing is waited for; nor is it where
+    something is `missing`, of which they may tell.
     """
-    deadline = time.monotonic() + QUIET_SECONDS
+    deadline = time.monotonic() + (0.0 if missing else QUIET_SECONDS)
     said: list[str] = []
     guard = session.guard(lambda *_: None)
     with session.meter.phase("alerts"):

@@ -40,7 +40,7 @@ def up(options: argparse.Namespace) -> int:
         outcome = apply.up(session, stack_file(root, options.stack).read_text())
         seen, missing = apply.wait_until_running(session)
         shows = session.shown()
-        watching, firing = apply.wait_until_quiet(session)
+        watching, firing = apply.wait_until_quiet(session, missing)
     screen.print(closing(outcome.record.by_type(), seen, meter.phases, whole=options.verbose))
     _show(screen, shows)
     _point(screen, watching, session.program, options.stack)
@@ -99,7 +99,7 @@ def rehearse(options: argparse.Namespace) -> int:
             seen, missing = apply.wait_until_running(session)
             shows = session.shown(now=not missing)
             missing += [each.sentence for each in shows if each.wrong]
-            missing += apply.wait_until_quiet(session)[1]
+            missing += apply.wait_until_quiet(session, missing)[1]
             problems = [*missing, *_unstable(session), *_outlived(session)]
             _remove(session)
         except (CommandError, EngineError) as error:

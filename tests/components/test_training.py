@@ -11,8 +11,8 @@ import pytest
 
 from components.platform.pods import PodNetwork, PodShape
 from components.training import copier, run_monitor
-from components.training.job import RunData, TrainingJob
-from components.training.pod import affinity, recorder
+from components.training.job import RunData, SecretValue, TrainingJob
+from components.training.pod import affinity, environment, recorder
 from components.training.staging import SCRIPTS, staging_files
 from planner.reliability.checkpoints import Saving
 from tests.components.samples import built
@@ -425,3 +425,13 @@ def test_a_copier_leaves_ranks_whole_cores_where_pods_have_them_to_themselves(
     whole = PodShape(gpus=8, cpu_millicores=cpus * 1000, memory_mib=65536, shm_mib=1024, threads=threads)
     left, asked = copier.shared(whole)
     assert (asked["cpu"], left.cpu_millicores) == (str(taken), (cpus - taken) * 1000)
+
+
+def test_a_secret_of_a_run_is_read_where_it_lies() -> None:
+    """The value stands in no pod: whoever may look at pods does not see it."""
+    secrets = {"WANDB_API_KEY": SecretValue(name="tracker", key="token"), "A": SecretValue(name="other", key="b")}
+    found = environment(PodShape(gpus=1, cpu_millicores=1, memory_mib=2, shm_mib=1), 1, {"B": "1"}, secrets)
+    assert [each for each in found if "valueFrom" in each or "value" not in each] == [
+        {"name": "A", "valueFrom": {"secretKeyRef": {"name": "other", "key": "b"}}},
+        {"name": "WANDB_API_KEY", "valueFrom": {"secretKeyRef": {"name": "tracker", "key": "token"}}},
+    ]
