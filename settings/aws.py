@@ -134,7 +134,7 @@ class AwsSecurity(Section):
 class SpendingAlerts(Section):
     """Alerts on the stack's actual cost, by AWS Budgets and Cost Anomaly Detection."""
 
-    monthly_usd: Annotated[float, Field(gt=0, le=100_000_000, description="cost per month at which alerts are sent")]
+    monthly_usd: Annotated[float, Field(gt=0, le=1_000_000_000, description="cost per month at which alerts are sent")]
     percents: Annotated[
         tuple[Annotated[int, Field(ge=1, le=1000)], ...],
         Field(min_length=1, max_length=4, description="shares of monthlyUsd at which alerts are sent, in per cent"),

@@ -28,7 +28,7 @@ def ceph_hosts(_: MetalDraft, servers: CephServers) -> Iterable[Observation]:
             path="count",
             sentence=f"{servers.redundancy} over hosts needs {servers.hosts_needed} of them, and there are "
             f"{servers.count}, so the pools would stay undersized",
-            remedy=f"take {servers.hosts_needed} servers, or less redundancy",
+            remedy=f"set it to {servers.hosts_needed}, or take less redundancy",
             inputs={"hosts": str(servers.count), "needed": str(servers.hosts_needed)},
         )
 

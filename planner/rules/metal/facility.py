@@ -265,7 +265,7 @@ def ups_outlasts_saves(draft: MetalDraft) -> Iterable[Observation]:
             path="facility.ups.minutes",
             sentence=f"{ups.minutes:g} minutes are too short for runs to save ({GRACE_S['training']} s after the "
             "signal) and machines to stop",
-            remedy=f"ask for {wanted:g} minutes or more, or cover control only: a run goes on from its last checkpoint",
+            remedy=f"set it to {wanted:g} or more, or cover control only: a run goes on from its last checkpoint",
         )
 
 

@@ -19,7 +19,7 @@ _TAKE = re.compile(r"^take (?:at most |one of )?(?P<number>\d+(?:,\d+)*)(?![\w%/
 _RANGE = re.compile(r"(?:take a|give a private) /(?P<prefix>\d+)")
 _NAME = re.compile(r"^(?:did you mean |take one of |remove it; did you mean )(?P<name>[a-z1-9][^?,( ]*)(?:\?| \()")
 _WRITTEN = re.compile(r"^take (?P<text>\d+[+.]\d+)(?:,|$)")
-_DATE = re.compile(r'(?P<key>set a later moment, such as|add endsAt:|set [\w.]+ to) "(?P<date>[^"]+)"')
+_DATE = re.compile(r'(?P<key>set a later moment, such as|add \w+:|set [\w.]+ to) "(?P<date>[^"]+)"')
 _RUN = re.compile(r"^(?:set |it fits from (?P<nodes>\d+) nodes on, with )(?P<words>[a-z]\w*(?:\.\w+)? [\w, .]+)$")
 _WORD = re.compile(r"(?P<key>[a-zA-Z.]+) (?P<value>\w+)")
 
@@ -53,9 +53,9 @@ def followed(finding: Finding, data: Mapping[str, Any]) -> Iterator[dict[str, An
     if found := _NAME.match(finding.remedy):
         yield _with(data, place, found["name"])
     for each in _DATE.finditer(finding.remedy):
-        words = each["key"].split()
-        keys = {"set a": place, "add endsAt:": [*place, "endsAt"]}
-        yield _with(data, keys.get(" ".join(words[:2])) or _steps(words[1]), each["date"])
+        verb, key, *_ = each["key"].rstrip(":").split()
+        beside = place if place[-1] == key else [*place, key]
+        yield _with(data, beside if verb == "add" else place if key == "a" else _steps(key), each["date"])
 
 
 def _changed_run(data: Mapping[str, Any], run: list[int | str], found: re.Match[str]) -> dict[str, Any]:

@@ -69,7 +69,17 @@ NAMED = {
     *("dockerfile-without-fabric", "image-unproven-on-efa", "image-without-efa", "script-not-in-image", "fabric-mtu"),
     *("endpoint-open", "endpoint-private", "endpoint-protected", "issuer-reach", "machine-elsewhere"),
     *("server-cannot-drain", "source-undeclared", "server-unknown", "storage-server-unknown", "pool-without-gpu"),
-    *("quota-above-default", "site-row", "drive-size", "psu-power", "psu-spare", "scaled-types-equal"),
+    *(
+        "api-address",
+        "trainer-not-served",
+        "trials-queue",
+        "quota-above-default",
+        "site-row",
+        "drive-size",
+        "psu-power",
+        "psu-spare",
+        "scaled-types-equal",
+    ),
     # what must stay as it is, what is only told, or what no key can be
     *("lustre-targets", "trial-fits-gpus", "network-bound", "restarts-run-out", "spot-without-checkpoint"),
     # one of several ways, by whose choice other keys follow
