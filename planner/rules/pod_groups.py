@@ -7,11 +7,16 @@ from planner.draft import AwsDraft, aws_rule
 from planner.findings import Observation
 from planner.pool_types import AwsPoolPlan
 from planner.said import PodGroups
+from settings.serving import Service, Triton
 
 
 def _entries(draft: AwsDraft) -> Iterator[tuple[str, PodGroups]]:
     for index, each in enumerate(draft.settings.platform.network.pod_groups):
         yield f"platform.network.podGroups[{index}]", each
+
+
+def _served(draft: AwsDraft) -> list[Service | Triton]:
+    return [*draft.settings.serving.services, *draft.settings.serving.triton]
 
 
 @aws_rule(
@@ -22,9 +27,8 @@ def _entries(draft: AwsDraft) -> Iterator[tuple[str, PodGroups]]:
 )
 def pod_groups_unknown(draft: AwsDraft) -> Iterable[Observation]:
     """A name that is misspelt leaves what was meant in the cluster's group alone."""
-    serving = draft.settings.serving
     known = {
-        "service": [each.name for each in (*serving.services, *serving.triton)],
+        "service": [each.name for each in _served(draft)],
         "team": [each.name for each in draft.settings.teams],
     }
     for path, each in _entries(draft):
@@ -40,7 +44,7 @@ def pod_groups_unknown(draft: AwsDraft) -> Iterable[Observation]:
 
 def _pools_of(draft: AwsDraft, entry: PodGroups) -> list[AwsPoolPlan]:
     """Where such pods run: a service on its own pool, a team's pods on any with GPUs."""
-    served = {each.name: each.pool for each in (*draft.settings.serving.services, *draft.settings.serving.triton)}
+    served = {each.name: each.pool for each in _served(draft)}
     wanted = {served.get(entry.service)} if entry.service else {each.name for each in draft.pools.values() if each.gpus}
     return [pool for name, pool in draft.pools.items() if name in wanted]
 
