@@ -17,7 +17,7 @@ def config(**pool: Any) -> dict[str, Any]:
     """The dev stack with these changes of its training pool."""
     found = deepcopy(stack_config("dev"))
     found["gpucluster:pools"][1] |= pool
-    found["gpucluster:budget"] |= {"maxHourlyUsd": 1000}
+    found["gpucluster:budget"] |= {"maxHourlyUsd": 1000, "maxGpus": 64}
     return found
 
 
