@@ -18,6 +18,7 @@ def config(**pool: Any) -> dict[str, Any]:
     found = deepcopy(stack_config("dev"))
     found["gpucluster:pools"][1] |= pool
     found["gpucluster:budget"] |= {"maxHourlyUsd": 1000, "maxGpus": 64}
+    found["gpucluster:budget"]["alerts"] |= {"monthlyUsd": 700_000}
     return found
 
 
