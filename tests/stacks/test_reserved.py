@@ -19,7 +19,8 @@ def config(**pool: Any) -> dict[str, Any]:
     """The dev stack with these changes of its training pool."""
     found = deepcopy(stack_config("dev"))
     found["gpucluster:pools"][1] |= pool
-    found["gpucluster:budget"] |= {"maxHourlyUsd": 1000}
+    found["gpucluster:budget"] |= {"maxHourlyUsd": 1000, "maxGpus": 64}
+    found["gpucluster:budget"]["alerts"] |= {"monthlyUsd": 700_000}
     return found
 
 

@@ -28,7 +28,7 @@ def scaled(**sections: dict[str, Any]) -> dict[str, Any]:
     """The dev stack, whose services run where Karpenter makes nodes."""
     found = deepcopy(stack_config("dev"))
     found["gpucluster:pools"][2] |= SCALED
-    found["gpucluster:budget"] |= {"maxHourlyUsd": 1000}
+    found["gpucluster:budget"] |= {"maxHourlyUsd": 1000, "maxGpus": 64}
     return found | {f"gpucluster:{name}": section for name, section in sections.items()}
 
 
