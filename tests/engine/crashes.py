@@ -54,7 +54,8 @@ def killed_up(killer: Killer) -> Step:
 
 def orphans(site: Rehearsed) -> dict[str, list[str]]:
     """What the account holds since `up` and neither the state has nor AWS made for what the state has."""
-    known = {each["id"].replace(":", "/", 1) for each in state.resources(site.session.engine.export()) if "id" in each}
+    ids = {each["id"] for each in state.resources(site.session.engine.export()) if "id" in each}
+    known = ids | {id.replace(":", "/", 1) for id in ids}
     known |= {id.rpartition("/")[2] for id in known} | set(_made_by_aws(site))
     left = {
         kind: [id for id in ids if id not in known and id.rpartition("/")[2] not in known]
