@@ -134,7 +134,7 @@ EVERYTHING: dict[str, Any] = {
     "tracking": MLFLOW,
     "outside": True,
     "to_zero": True,
-    "pipelines": True,
+    "pipelines": ["pipelines"],
     "registry": 5000,
 }
 LESS: dict[str, dict[str, Any]] = {
@@ -153,7 +153,7 @@ LESS: dict[str, dict[str, Any]] = {
     "where there are no experiments": {"trials": ()},
     "where nothing brings secrets": {"outside": False},
     "where no service goes to zero": {"to_zero": False},
-    "where there are no pipelines": {"pipelines": False},
+    "where there are no pipelines": {"pipelines": []},
     "where nothing looks for signatures": {"registry": None},
     "where the registry is asked by TLS's port": {"registry": 443},
 }
