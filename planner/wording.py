@@ -1,6 +1,7 @@
 """Words for numbers."""
 
 from collections.abc import Iterable
+from decimal import ROUND_FLOOR, Decimal
 from math import ceil, floor, log10
 
 from catalogue.echo import bare
@@ -35,8 +36,8 @@ def enough(amount: float, places: int = 2) -> str:
 
 def at_most(amount: float, digits: int = 2) -> str:
     """The largest number with so many digits that is not above the amount: of 1234.5 it is 1200, of 0.0456 0.045."""
-    places = digits - 1 - floor(log10(amount))
-    return f"{floor(amount * 10**places) / 10**places:.{max(0, places)}f}"
+    exact = Decimal(amount)
+    return f"{exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), ROUND_FLOOR):f}"
 
 
 def usd(amount: float) -> str:

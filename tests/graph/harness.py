@@ -9,6 +9,7 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 from unittest.mock import patch
@@ -213,6 +214,8 @@ def record(
         program()
 
     loop = asyncio.new_event_loop()
+    # the SDK registers from threads: of several, two queues come in any order on a busy machine
+    loop.set_default_executor(ThreadPoolExecutor(max_workers=1))
     asyncio.set_event_loop(loop)
     monitor = RecordingMonitor(preview=preview)
     try:

@@ -145,6 +145,7 @@ def test_a_snapshot_is_refused_where_none_is_made_s08() -> None:
 OWN = {
     "example": False,
     "platform.publicAccessCidrs": ["80.81.82.0/24"],
+    "budget.alerts.emails": ["ml@team-a.net"],
     "storage.sources": [{"bucket": "team-a-models"}, {"bucket": "team-a-text"}],
     "training.datasets.0.source": "s3://team-a-text/instructions",
     "serving.services.0.weights": "s3://team-a-models/llama-3-8b",
@@ -169,6 +170,7 @@ def test_the_shipped_stack_without_its_mark_is_refused_with_every_path_lf03() ->
         "gpucluster:storage.sources[1].bucket",
         "gpucluster:training.runs[0].image",
         "gpucluster:catalogue.images[0].name",
+        "gpucluster:budget.alerts.emails[0]",
     }
     assert all("gpucluster:example: true" in each.remedy for each in found)
 

@@ -34,6 +34,9 @@ def test_at_most_is_the_next_number_of_so_many_digits_below(amount: float, digit
     assert found > amount * (1 - 10 ** (1 - digits)) or digits == 1
 
 
-@pytest.mark.parametrize(("amount", "said"), [(1234.5, "1200"), (0.0456, "0.045"), (9.99, "9.9"), (77_751, "77000")])
+@pytest.mark.parametrize(
+    ("amount", "said"),
+    [(1234.5, "1200"), (0.0456, "0.045"), (9.99, "9.9"), (77_751, "77000"), (1.9999999999999998, "1.9")],
+)
 def test_at_most_in_digits(amount: float, said: str) -> None:
     assert at_most(amount) == said

@@ -68,7 +68,14 @@ NAMED = {
     # names and addresses with digits in them, or what stands elsewhere than in the stack file
     *("dockerfile-without-fabric", "image-unproven-on-efa", "image-without-efa", "script-not-in-image", "fabric-mtu"),
     *("endpoint-open", "endpoint-private", "endpoint-protected", "issuer-reach", "machine-elsewhere"),
-    *("server-cannot-drain", "source-undeclared", "server-unknown", "storage-server-unknown", "pool-without-gpu"),
+    *(
+        "spending-unwatched",
+        "server-cannot-drain",
+        "source-undeclared",
+        "server-unknown",
+        "storage-server-unknown",
+        "pool-without-gpu",
+    ),
     *(
         "api-address",
         "trainer-not-served",
