@@ -3,15 +3,13 @@
 Traefik, cert-manager and Prometheus are the real programs, at the cluster's API server.
 """
 
-import http.client
 import json
 import ssl
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -267,74 +265,6 @@ def test_a_key_changes_by_two_updates_and_no_request_fails_for_want_of_one(open_
     assert {each.status for each in everywhere(new)} == {200}
     assert {each.code for each in everywhere(old)} == {"invalid_api_key"}
     until(lambda: up_of(open_site, "inference") == {MODEL: {1.0}}, "Prometheus reads it by the new key")
-
-
-class Asking:
-    """Callers who ask all the time, one after another: answers, and streams that last as long as a pod takes to go."""
-
-    def __init__(self, caller: Caller) -> None:
-        self.caller, self.streams, self.answers = caller, 0, 0
-        self.wrong: list[str] = []
-        self._ended = threading.Event()
-        self._threads = [threading.Thread(target=each) for each in (self._answers, self._streams)]
-
-    def __enter__(self) -> Self:
-        for each in self._threads:
-            each.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        for each in self._threads:
-            each.join()
-
-    def _answers(self) -> None:
-        while not self._ended.wait(0.3):
-            for answer in self._heard(lambda: everywhere(self.caller)):
-                self.answers += 1
-                self.wrong += [f"{answer.status} {answer.text[:200]}"] if answer.status != 200 else []
-
-    def _streams(self) -> None:
-        while not self._ended.is_set():
-            for answer in self._heard(lambda: everywhere(self.caller, "/v1/completions", STREAM)):
-                self.streams += 1
-                whole = answer.status == 200 and answer.text.endswith("data: [DONE]\n\n")
-                self.wrong += [] if whole else [f"stream: {answer.status} …{answer.text[-200:]}"]
-
-    def _heard(self, ask: Callable[[], list[Answered]]) -> list[Answered]:
-        try:
-            return ask()
-        except (OSError, http.client.HTTPException) as error:
-            self.wrong.append(repr(error))
-            return []
-
-
-STREAM = {**ASKED, "stream": True, "max_tokens": 100}
-
-
-@pytest.mark.scale
-def test_a_key_changes_while_it_is_asked_and_nobody_is_refused_nor_cut_off(open_site: Rehearsed) -> None:
-    """Two replicas go and come one after the other: each leaves its endpoints, then ends its streams (J11, S14)."""
-    with_keys(open_site, NEW)
-    open_site.tree.stack("dev").set(f"{SERVICE}.minReplicas", 2)
-    open_site.up().require()
-    old = key(open_site, NEW)
-
-    def both() -> bool:
-        found = open_site.kube.get("apps/v1", "Deployment", MODEL, "inference") or {}
-        return bool(found["status"].get("readyReplicas") == 2)
-
-    until(both, "two replicas")
-    for names, sent in (([NEW, OLD], old), ([OLD], key(open_site, OLD))):
-        before = {each["metadata"]["uid"] for each in open_site.kube.list("v1", "Pod", "inference")}
-        with Asking(Caller(open_site, HOST, sent)) as asking:
-            with_keys(open_site, *names)
-            open_site.up().require()
-            until(both, "two replicas again")
-        after = {each["metadata"]["uid"] for each in open_site.kube.list("v1", "Pod", "inference")}
-        assert not before & after, "every replica is another one"
-        assert asking.wrong == []
-        assert min(asking.answers, asking.streams) > 1
 
 
 def balancers(site: Rehearsed) -> list[str]:
