@@ -21,6 +21,7 @@ WRITERS = (
     "ml-pipeline",
     "ml-pipeline-ui",
     "pipeline-runner",
+    r"team-pipelines-[\w-]+?-(ml-pipeline|ml-pipeline-ui|pipeline-runner|backup)",
 )
 STANDS: Mapping[str, str] = {
     **{f"{name}-identity": RUN for name in WRITERS},

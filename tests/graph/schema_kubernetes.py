@@ -42,6 +42,7 @@ ELSEWHERE = {
     "ScaledObject": "keda.sh_scaledobjects.yaml",
     "SecretStore": "external-secrets.io_secretstores.yaml",
     "EC2NodeClass": "karpenter.k8s.aws_ec2nodeclasses.yaml",
+    "SecurityGroupPolicy": "vpcresources.k8s.aws_securitygrouppolicies.yaml",
     "ENIConfig": "crd.k8s.amazonaws.com_eniconfigs.yaml",
     "NodePool": "karpenter.sh_nodepools.yaml",
     "ImageValidatingPolicy": "policies.kyverno.io_imagevalidatingpolicies.yaml",
