@@ -150,7 +150,7 @@ def deploy_aws(plan: AwsPlan) -> Platform:
             region=plan.deployment.region,
             account_id=base.account.id,
         ),
-        walls=SecurityGroups(wanted=plan.vpc.pod_groups, cluster_group_id=cluster.security_group_id)
+        firewall=SecurityGroups(wanted=plan.vpc.pod_groups, cluster_group_id=cluster.security_group_id)
         if plan.vpc.pod_groups
         else None,
         images=ecr_images(plan, base.account, cluster.name),

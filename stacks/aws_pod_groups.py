@@ -9,9 +9,7 @@ import pulumi
 
 from components.aws.pod_groups import PodGroups, PodGroupsArgs, PodGroupsSpec
 from planner import said
-
-SERVED = "inference"
-"""The namespace of model services."""
+from stacks.namespaces import SERVED
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from planner.teams import RUNS, TeamPlan, pipelines_of, trials_of
 from planner.types import Plan
 from stacks.gpu_pools import GpuPool
 
-GATEWAY, CERTIFICATES = "gateway", "cert-manager"
+GATEWAY, CERTIFICATES, SERVED = "gateway", "cert-manager", "inference"
 """Namespaces of the way in from outside, and of what gets its certificates."""
 
 KEDA = "keda"
@@ -52,7 +52,7 @@ def namespace_specs(plan: Plan, pools: Sequence[GpuPool]) -> list[NamespaceSpec]
         training,
         *(_of_trials(plan, team, training) for team in trials_of_teams(plan).values()),
         NamespaceSpec(
-            name="inference",
+            name=SERVED,
             pod_security="baseline",
             gpus={"inference": serving, "training": 0, "experiments": 0},
             limits=True,
@@ -133,4 +133,4 @@ def copying(plan: Plan) -> list[str]:
     """Namespaces whose pods copy from and to the object store. Katib's database is in Kubeflow's."""
     copied = plan.trial_database is not None and plan.trial_database.backup_hours is not None
     of_teams = [*trials_of_teams(plan), *pipelines_of_teams(plan)]
-    return [RUNS, *of_teams, "inference", TRACKER, PIPELINES, *(["kubeflow"] if copied else [])]
+    return [RUNS, *of_teams, SERVED, TRACKER, PIPELINES, *(["kubeflow"] if copied else [])]

@@ -16,9 +16,7 @@ from components.tracking.mlflow import SERVER as TRACKER_SERVER
 from components.tracking.mlflow import SERVICE as TRACKER_SERVICE
 from planner.serving.gateway import PagePlan, PeoplePlan
 from planner.teams import pipelines_of
-from stacks.namespaces import GATEWAY
-
-_SERVERS = "inference"
+from stacks.namespaces import GATEWAY, SERVED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +68,7 @@ def people_rules(plan: PeoplePlan) -> Mapping[str, Sequence[Rule]]:
     to_pages = [
         Flow(peers=[Pods(namespace=each.namespace, labels=each.labels)], ports=[each.pod_port]) for each in targets
     ]
-    servers = Pods(namespace=_SERVERS)
+    servers = Pods(namespace=SERVED)
     judge = Rule(name="judges-tokens", egress=[Flow(peers=[Pods(namespace=NAMESPACE, labels=LABELS)], ports=[PORT])])
     asked = Flow(peers=[Pods(namespace=NAMESPACE, labels=LABELS)], ports=[PORT])
     return {
@@ -85,7 +83,7 @@ def people_rules(plan: PeoplePlan) -> Mapping[str, Sequence[Rule]]:
                 egress=[at(issuer)],
             ),
         ],
-        **({_SERVERS: [judge]} if plan.callers else {}),
+        **({SERVED: [judge]} if plan.callers else {}),
         **{
             each.namespace: [
                 Rule(name="page", pods=Pods(labels=each.labels), ingress=[Flow(peers=[traefik], ports=[each.pod_port])])

@@ -27,7 +27,7 @@ from stacks.platform_services import (
     LogStore,
     ObjectStore,
     People,
-    PodWalls,
+    PodFirewall,
     Reader,
     SharedFiles,
     Snapshots,
@@ -135,7 +135,7 @@ class Platform:
     they lie on waits for that by itself when it is destroyed. `entry` is what a gateway is published by, `people` None
     where only groups are known, `zones` None where pods have no right to any, `front` None where the load balancer
     passes TLS on only, `home` None where people have no files of their own, `vault` None where nothing keeps secrets,
-    `walls` None where NetworkPolicies alone keep pods apart,
+    `firewall` None where NetworkPolicies alone keep pods apart,
     `images` None where images are read without signing in. `hosts` is None where the network knows addresses only,
     `snapshots` where files have none. `hyper_nodes` are the
     parts of the fabric whose nodes are near each other, none where all are equally near. `layer` is the parent of what
@@ -163,7 +163,7 @@ class Platform:
     home: SharedFiles | None = None
     snapshots: Snapshots | None = None
     vault: Vault | None = None
-    walls: PodWalls | None = None
+    firewall: PodFirewall | None = None
     images: Images | None = None
     remover: pulumi.Resource | None = None
     hyper_nodes: Sequence[HyperNodeSpec] = ()

@@ -172,7 +172,7 @@ class Vault(Protocol):
         ...
 
 
-class PodWalls(Protocol):
+class PodFirewall(Protocol):
     """What the platform's own network keeps single pods to, beside NetworkPolicies."""
 
     def placed(

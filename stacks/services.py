@@ -73,8 +73,8 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
         ),
         at_platform,
     ).names
-    if platform.walls:
-        namespaces = platform.walls.placed("pod-walls", namespaces, at_platform)
+    if platform.firewall:
+        namespaces = platform.firewall.placed("pod-firewall", namespaces, at_platform)
     platform.objects.prepare({name: namespaces[name] for name in copying(plan) if name in namespaces}, at_platform)
     rules = network_rules(
         platform.connections,

@@ -27,8 +27,8 @@ def deploy_teams(plan: Plan, platform: Platform, services: Services) -> dict[str
     specs = [_spec(team, plan, services) for team in plan.teams]
     made = Teams("teams", TeamsArgs(teams=specs, roles=rights.roles), inside)
     names = {team.namespace: made.namespaces[team.name] for team in plan.teams}
-    if platform.walls:
-        platform.walls.placed("team-walls", names, inside)
+    if platform.firewall:
+        platform.firewall.placed("team-firewall", names, inside)
     rules = {team.namespace: team_rules(platform.connections, named=team.reaches is not None) for team in plan.teams}
     NetworkRules("team-network", NetworkRulesArgs(rules=rules, names=names), inside)
     _name_hosts(plan.teams, names, platform)

@@ -12,6 +12,7 @@ import json
 import threading
 from collections.abc import Iterator
 from email.parser import BytesParser
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
@@ -47,7 +48,7 @@ def run(launch: Launch) -> Program:
 class Pipelines:
     """Pipelines by name, each with its versions, in a `file`."""
 
-    def __init__(self, file: Any) -> None:
+    def __init__(self, file: Path) -> None:
         self._file = file
 
     def answer(self, request: Request) -> Answer:
@@ -85,7 +86,7 @@ class Pipelines:
         if name in known:
             raise RefusedError(409, "Failed to create a pipeline and a pipeline version")
         _look_at(content)
-        known[name] = {"name": name, "id": _id("pipeline", name), "versions": {name: _hash(content)}}
+        known[name] = {"name": name, "id": _id("pipeline", name), "versions": [name]}
         self._write(known)
         return _pipeline(known[name])
 
@@ -100,7 +101,7 @@ class Pipelines:
         if name in pipeline["versions"]:
             raise RefusedError(409, "Failed to create a pipeline version")
         _look_at(content)
-        pipeline["versions"][name] = _hash(content)
+        pipeline["versions"].append(name)
         self._write(known)
         return _version(pipeline, name)
 
@@ -163,7 +164,7 @@ def _by_id(known: dict[str, Any], wanted: str) -> dict[str, Any]:
 
 def _listed(pipeline: dict[str, Any], query: dict[str, str]) -> dict[str, Any]:
     """A page of versions, and where the next one begins."""
-    names, size = list(pipeline["versions"]), min(int(query.get("page_size") or PAGE), MOST_OF_A_PAGE)
+    names, size = pipeline["versions"], min(int(query.get("page_size") or PAGE), MOST_OF_A_PAGE)
     begin = int(query.get("page_token") or 0)
     more = {"next_page_token": str(begin + size)} if begin + size < len(names) else {}
     page = [_version(pipeline, each) for each in names[begin : begin + size]]
@@ -180,16 +181,11 @@ def _version(pipeline: dict[str, Any], name: str) -> dict[str, Any]:
         "pipeline_version_id": _id("version", pipeline["name"], name),
         "name": name,
         "display_name": name,
-        "spec_sha256": pipeline["versions"][name],
     }
 
 
 def _id(*words: str) -> str:
     return hashlib.sha256("\n".join(words).encode()).hexdigest()[:32]
-
-
-def _hash(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
 
 
 def _json(content: dict[str, Any], status: int = 200) -> Answer:

@@ -92,23 +92,23 @@ def crd_file(kind: str) -> Path | None:
 def _crd_schema(file: Path) -> Mapping[str, Any]:
     # The C loader is ten times faster on files of this size and as safe.
     crd = yaml.load(file.read_text(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
-    schema: Mapping[str, Any] = _closed(crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"])
+    schema: Mapping[str, Any] = closed(crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"])
     return schema
 
 
-def _closed(schema: Any) -> Any:
+def closed(schema: Any) -> Any:
     """The schema with unknown fields refused, as the API server does under strict validation."""
     if isinstance(schema, list):
-        return [_closed(each) for each in schema]
+        return [closed(each) for each in schema]
     if not isinstance(schema, Mapping):
         return schema
-    closed = {key: _closed(value) for key, value in schema.items()}
+    found = {key: closed(value) for key, value in schema.items()}
     open_ended = schema.get("x-kubernetes-preserve-unknown-fields") or "additionalProperties" in schema
     if schema.get("type") == "object" and isinstance(schema.get("properties"), Mapping) and not open_ended:
-        closed["additionalProperties"] = False
+        found["additionalProperties"] = False
     if schema.get("x-kubernetes-int-or-string"):
-        closed = {"anyOf": [{"type": "integer"}, {"type": "string"}]}
-    return closed
+        found = {"anyOf": [{"type": "integer"}, {"type": "string"}]}
+    return found
 
 
 def manifest(resource: Resource) -> dict[str, Any]:

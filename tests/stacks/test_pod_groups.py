@@ -4,10 +4,13 @@ import json
 from copy import deepcopy
 from typing import Any
 
+import jsonschema_rs
 import pytest
 
 from components.aws.addons import POD_GROUPS
+from rehearsal.cluster.eks import SECURITY_GROUP_POLICY
 from tests.graph.harness import Recorded
+from tests.graph.schema_kubernetes import closed
 from tests.graph.stackfiles import graph_of, run_program, stack_config
 from tests.planner.stacks import plan_of
 
@@ -35,7 +38,7 @@ def graph() -> Recorded:
 
 def test_pods_keep_the_clusters_group_beside_their_own(graph: Recorded) -> None:
     """Without it no pod asks the name service, and no kubelet probes it."""
-    service, team = graph.one("pod-walls-llama-3-8b"), graph.one("team-walls-vision")
+    service, team = graph.one("pod-firewall-llama-3-8b"), graph.one("team-firewall-vision")
     cluster = graph.one("cluster-control-plane")
     for each, groups in ((service, [OWN]), (team, [OWN, OTHER])):
         first, *rest = each.inputs["spec"]["securityGroups"]["groupIds"]
@@ -48,9 +51,20 @@ def test_pods_keep_the_clusters_group_beside_their_own(graph: Recorded) -> None:
     assert selected["matchLabels"].items() <= pod.items()
 
 
+def test_policies_have_the_shape_of_their_kind(graph: Recorded) -> None:
+    """As the rehearsed cluster's own definition has it, with no field beside."""
+    (version,) = SECURITY_GROUP_POLICY["spec"]["versions"]
+    shape = closed(version["schema"]["openAPIV3Schema"])
+    for each in ("pod-firewall-llama-3-8b", "team-firewall-vision"):
+        spec = graph.one(each).inputs["spec"]
+        jsonschema_rs.validate(shape, {"spec": spec})
+        with pytest.raises(jsonschema_rs.ValidationError):
+            jsonschema_rs.validate(shape, {"spec": {**spec, "groupIds": [OWN]}})
+
+
 def test_a_service_comes_when_its_pods_would_get_their_groups(graph: Recorded) -> None:
     """A pod that runs already keeps the groups that it has."""
-    deployment, policy = graph.one("service-llama-3-8b-deployment"), graph.one("pod-walls-llama-3-8b")
+    deployment, policy = graph.one("service-llama-3-8b-deployment"), graph.one("pod-firewall-llama-3-8b")
     assert policy.urn in deployment.references["metadata"]
 
 
