@@ -47,6 +47,7 @@ OWN = {
     "acme-model-weights": "team-a-models",
     "acme-datasets": "team-a-text",
     "registry.example.com/ml": "registry.team-a.net/ml",
+    "ml-platform@example.com": "ml@team-a.net",
     "        keyArn: arn:aws:kms:us-east-2:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab": "",
 }
 
