@@ -12,7 +12,7 @@ from typing import Any
 
 SERVICES: Mapping[str, str] = {
     **{each: each for each in ("acm", "budgets", "cloudwatch", "ec2", "ecr", "eks", "fsx", "kms", "lambda", "route53")},
-    **{each: each for each in ("s3", "scheduler", "sns", "sqs", "ssm")},
+    **{each: each for each in ("s3", "scheduler", "secretsmanager", "sns", "sqs", "ssm")},
     "costexplorer": "ce",
     "efs": "elasticfilesystem",
     "vpc": "ec2",
@@ -22,8 +22,12 @@ ROLES, for a right to make users or keys outlives the job that has it."""
 _MORE = ("elasticloadbalancing", "events", "logs", "sts", "tag")
 """What the provider asks beside: log groups are `cloudwatch` to it, rules of events too, and it waits for balancers."""
 _READS = ("Get*", "List*", "Describe*")
+_WHOLE = sorted({*SERVICES.values(), *_MORE} - {"secretsmanager"})
+_SCHEDULES = tuple(f"secretsmanager:{each}" for each in ("Describe*", "List*", "RotateSecret", "CancelRotateSecret"))
+"""The program sets schedules of secrets and reads no secret, which `Get*` would."""
 DEPLOY = (
-    *(f"{each}:*" for each in sorted({*SERVICES.values(), *_MORE})),
+    *(f"{each}:*" for each in _WHOLE),
+    *_SCHEDULES,
     *(f"iam:{each}" for each in (*_READS, "Simulate*")),
 )
 """`pulumi up` and `destroy`: any action of the services of what the program registers, and reads of IAM."""
@@ -33,7 +37,8 @@ everything: its holder attaches AdministratorAccess to the role that it has. Non
 STATE = ("s3:PutObject", "s3:DeleteObject", "kms:Decrypt", "kms:Encrypt", "kms:GenerateDataKey*")
 """Locks in the state's bucket, and the key that its secrets are sealed with: of what is named, never of `*`."""
 LOOK = (
-    *(f"{each}:{read}" for each in sorted({*SERVICES.values(), *_MORE, "iam"}) for read in _READS),
+    *(f"{each}:{read}" for each in (*_WHOLE, "iam") for read in _READS),
+    *_SCHEDULES[:2],
     *("iam:Simulate*", "tag:Get*", "s3:HeadBucket", "s3:HeadObject"),
 )
 """`pulumi preview --refresh` and `make trust`."""

@@ -20,6 +20,7 @@ def kept(**changes: Any) -> AwsPlan:
 def test_a_stack_without_a_keeper_has_none_and_is_told_so_only_with_a_last_day() -> None:
     assert planned().keeper is None
     found = planned(changes={"lifecycle.expiry": "2026-11-30"})
+    assert rules(found) == ["expiry-without-keeper"]
     assert [str(each) for each in found.findings] == [
         "gpucluster:lifecycle.expiry: nothing ends the stack after 2026-11-30: it goes on costing "
         f"{found.prices.hourly:.2f} USD an hour until somebody destroys it; add keeper: {{}} to have it end by itself"

@@ -170,6 +170,8 @@ OF_ROLES = ("Role", "RolePolicy", "RolePolicyAttachment")
         ([], {"inline": {"own": policy("iam:PassRole", resource=[ROLE, f"{ACCOUNT}:role/*"])}}, "of anything; write"),
         ([], {"inline": {"own": policy("iam:AttachRolePolicy", resource=f"{ACCOUNT}:*")}}, "of anything; write"),
         ([], {"managed": {"ours": policy("sagemaker:*")}}, "ours: Statement[1].Action: sagemaker:*"),
+        ([], {"inline": {"own": policy("secretsmanager:*")}}, "own: Statement[1].Action: secretsmanager:*"),
+        ([], {"inline": {"own": policy("secretsmanager:GetSecretValue")}}, "secretsmanager:GetSecretValue"),
         (["--look"], {"managed": {"aws:AdministratorAccess": ADMIN}}, "*: a job that looks needs no such right"),
         (["--look"], {"managed": {"ReadOnlyAccess": policy("ec2:RunInstances")}}, "ec2:RunInstances"),
         (["--look"], {"inline": {"own": policy("secretsmanager:GetSecretValue")}}, "secretsmanager:GetSecretValue"),
