@@ -71,6 +71,8 @@ def of_nodes() -> list[dict[str, Any]]:
     return [statement for each in documents for statement in each["Statement"]]
 
 
+BY_NAME = ExternalSecret.model_validate({"id": "models/callers", "keyArn": KEY})
+BY_ARN = ExternalSecret.model_validate({"id": f"{SECRET}:models/hub-AbCdEf"})
 ROLES: Mapping[str, tuple[Sequence[Mapping[str, Any]], Sequence[Request], Sequence[Request]]] = {
     "karpenter": (
         controller_rights(**HERE, account_id=OWN, cluster=CLUSTER, node_role_arn=NODES, queue_arn=QUEUE),
@@ -120,13 +122,18 @@ ROLES: Mapping[str, tuple[Sequence[Mapping[str, Any]], Sequence[Request], Sequen
         ],
     ),
     "secrets": (
-        reading(**HERE, account=OWN, secrets=[ExternalSecret.model_validate({"id": "models/callers", "keyArn": KEY})]),
+        [
+            *reading(**HERE, account=OWN, secrets=[BY_NAME]),
+            *reading(**HERE, account=OWN, secrets=[BY_NAME, BY_ARN]),
+        ],
         [
             Request("secretsmanager:GetSecretValue", f"{SECRET}:models/callers-aB12xY"),
+            Request("secretsmanager:GetSecretValue", f"{SECRET}:models/hub-AbCdEf"),
             unsealing(f"{SECRET}:models/callers-aB12xY"),
         ],
         [
             Request("secretsmanager:GetSecretValue", f"{SECRET}:models/callers-of-others-aB12xY"),
+            Request("secretsmanager:GetSecretValue", f"{SECRET}:models/hub-aB12xY"),
             Request("secretsmanager:GetSecretValue", f"{SECRET}:models/callers-aB12xY".replace(OWN, OTHER)),
             Request("secretsmanager:PutSecretValue", f"{SECRET}:models/callers-aB12xY"),
             replace(unsealing(f"{SECRET}:models/callers-aB12xY"), action="kms:Encrypt"),
