@@ -12,7 +12,8 @@ FUNCTION = "arn:aws:lambda:us-west-2:123456789012:function:rotate"
 
 
 def _secret() -> str:
-    arn: str = boto3.client("secretsmanager", "us-west-2").create_secret(Name=w.name("kept"), SecretString="one")["ARN"]
+    asked = boto3.Session().client("secretsmanager", region_name="us-west-2")
+    arn: str = asked.create_secret(Name=w.name("kept"), SecretString="one")["ARN"]
     return arn
 
 
